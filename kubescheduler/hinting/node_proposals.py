@@ -278,20 +278,23 @@ def _resized(node: Node, resource: str, allocatable: int) -> Node:
 
 
 def copies(trials: Trials, groups: Sequence[NodeGroup]) -> Iterator[Proposal]:
-    """One more node, empty, like each sort of node that there is: the smallest first; then each as large as the pod
-    asks for, the one that has to grow least first."""
+    """One more node, empty and open for pods, like each sort of node that there is: those that are cordoned last, the
+    smallest first; then each as large as the pod asks for, the one that has to grow least first."""
     if trials.goal.node:
         return
     sorts: dict[object, Node] = {}
-    for group in groups:
-        for node in group.nodes:
-            labels = frozenset(item for item in node.metadata.labels.items() if item[0] != HOSTNAME)
-            sorts.setdefault((labels, node.taints, node.unschedulable, node.allocatable), node)
-    for node in sorted(sorts.values(), key=lambda node: (*_amounts(node), node.name)):
+    for node in sorted((node for group in groups for node in group.nodes), key=lambda node: node.unschedulable):
+        labels = frozenset(item for item in node.metadata.labels.items() if item[0] != HOSTNAME)
+        sorts.setdefault((labels, _uncordoned(node).taints, node.allocatable), node)
+    for node in sorted(sorts.values(), key=_small_first):
         yield _more(f"add one more node like {node.name}", UNSIZED, another(trials.cache, node))
     grown = [each for node in sorts.values() if (each := _grown(trials, node))]
-    for node, more, text in sorted(grown, key=lambda each: (each[1], *_amounts(each[0]), each[0].name)):
+    for node, more, text in sorted(grown, key=lambda each: (each[1], *_small_first(each[0]))):
         yield _more(text, UNSIZED + more, another(trials.cache, node))
+
+
+def _small_first(node: Node) -> tuple[bool, tuple[int, ...], str]:
+    return node.unschedulable, _amounts(node), node.name
 
 
 def _more(text: str, size: float, added: Node) -> Proposal:
@@ -299,7 +302,7 @@ def _more(text: str, size: float, added: Node) -> Proposal:
 
 
 def another(cache: ClusterCache, node: Node) -> Node:
-    """An empty node like another, with a name of its own."""
+    """An empty node like another, with a name of its own, and not cordoned."""
     taken = cache.columns.row_of
     names = (f"{node.name}-{at}" for at in range(1, len(taken) + 2))
     return _copy(node, next(name for name in names if name not in taken or _gone(cache, name)))
@@ -333,7 +336,7 @@ def _amounts(node: Node) -> tuple[int, ...]:
 def _copy(node: Node, name: str) -> Node:
     labels = FrozenMap({key: name if key == HOSTNAME else value for key, value in node.metadata.labels.items()})
     metadata = msgspec.structs.replace(node.metadata, name=name, uid="", labels=labels)
-    return msgspec.structs.replace(node, metadata=metadata, manifest=None)
+    return msgspec.structs.replace(_uncordoned(node), metadata=metadata, manifest=None)
 
 
 GIBIBYTE = 1 << 30

@@ -135,6 +135,11 @@ class Hint:
         return " and ".join(change.text for change in self.changes)
 
     @property
+    def text_for_all(self) -> str:
+        """The same, with how many such nodes all pods that are alike need, where that is more than one."""
+        return self.text + (f" ({self.nodes_for_all} for all pods alike)" if self.nodes_for_all > 1 else "")
+
+    @property
     def alike(self) -> tuple[str, ...]:
         """Other nodes on which the same changes do the same."""
         of_nodes = [change.alike for change in self.changes if change.target == NODE]

@@ -128,7 +128,7 @@ def moved_text(moved: Moved, hints: Mapping[str, tuple[Hint, ...]]) -> str:
     if moved.nowhere:
         parts.append(" ".join(moved.message.split()))
         found = hints.get(moved.now.key, ()) if moved.now is not None else ()
-        parts += [f"hint: {hint.text}" for hint in found]
+        parts += [f"hint: {hint.text_for_all}" for hint in found]
     return "; ".join(parts)
 
 

@@ -196,7 +196,8 @@ def _closed(rehearsal: Rehearsal, leaving: Iterable[Pod]) -> Iterator[Obstacle]:
             yield Obstacle(pod.key, text, "select it by one of them alone", over)
         elif not budgets.at_best(over[0]) and _needs_budget(rehearsal, pod, over[0]):
             fault = budgets.health(over[0]).fault
-            text = f"budget {over[0]} allows no disruption{f': {fault}' if fault else ' even if all its pods are ready'}"
+            why = f": {fault}" if fault else " even if all its pods are ready"
+            text = f"budget {over[0]} allows no disruption{why}"
             yield Obstacle(pod.key, text, budgets.opening(over[0]), over)
 
 
@@ -244,8 +245,8 @@ def _without_room(rehearsal: Rehearsal, leaving: Sequence[Pod], *, come_back: bo
                 text = (
                     f"it fits on no {'other node' if own else 'node that stays'}: {' '.join(decision.message.split())}"
                 )
-                hints = alone.hints(pods[:1]).get(pods[0].key, ())
-                opens = " or ".join(hint.text for hint in hints)
+                hints = alone.hints(pods).get(pods[0].key, ())
+                opens = " or ".join(hint.text_for_all for hint in hints)
                 yield from (Obstacle(pod.key, text, opens) for pod in pods)
             _cordoned_alone(alone, own, on=False)
 
@@ -378,14 +379,14 @@ class OrderSearch:
         return play_step(self.rehearsal, batch, self._flags, self._upgrade)
 
     def _with_hints(self, found: list[Obstacle]) -> list[Obstacle]:
-        """With what would make room for the first pod that fits nowhere, as things are."""
-        homeless = [moved for moved in self.rehearsal.nowhere() if moved.now is not None]
-        if not homeless or homeless[0].now is None:
+        """With what would make room for the first pod that fits nowhere and all that are alike, as things are."""
+        homeless = [(moved.pod.key, moved.now) for moved in self.rehearsal.nowhere() if moved.now is not None]
+        if not homeless:
             return found
-        hints = self.rehearsal.hints([homeless[0].now]).get(homeless[0].now.key, ())
-        opens = " or ".join(hint.text for hint in hints)
-        key = homeless[0].pod.key
-        return [msgspec.structs.replace(each, opens=opens) if each.pod == key else each for each in found]
+        first, now = homeless[0]
+        hints = self.rehearsal.hints((pod for _, pod in homeless), 1).get(now.key, ())
+        opens = " or ".join(hint.text_for_all for hint in hints)
+        return [msgspec.structs.replace(each, opens=opens) if each.pod == first else each for each in found]
 
     def _place(self, left: tuple[str, ...]) -> _Step:
         return _Step(left, self._candidates(left), self.rehearsal.objects())

@@ -195,4 +195,18 @@ def test_uncordoning_comes_before_tolerating_a_cordon(release: str) -> None:
     taints = ["node.kubernetes.io/unschedulable:NoSchedule"]
     cluster = ks.Cluster(release=release).node("a", unschedulable=True, taints=taints)
     texts = [hint.text for hint in ks.hints(cluster, ks.pod("p"))]
-    assert texts[:2] == ["uncordon a", "tolerate node.kubernetes.io/unschedulable:NoSchedule"]
+    asked = [text for text in texts if not text.startswith("add one more node")]
+    assert asked[:2] == ["uncordon a", "tolerate node.kubernetes.io/unschedulable:NoSchedule"]
+
+
+@pytest.mark.parametrize("release", ["1.16", "1.36"])
+def test_one_more_node_like_a_cordoned_one(release: str) -> None:
+    """It is not cordoned itself; a node that is open is the model before one that is not, also if it is larger."""
+    taints = ["node.kubernetes.io/unschedulable:NoSchedule"]
+    cluster = ks.Cluster(release=release).node("a", cpu=2, unschedulable=True, taints=taints)
+    full = cluster.pod("x", node="a", cpu=2)
+    texts = [hint.text for hint in ks.hints(full, ks.pod("y", cpu=1), top=None)]
+    assert "add one more node like a" in texts
+    both = full.node("b", cpu=4).pod("z", node="b", cpu=4)
+    texts = [hint.text for hint in ks.hints(both, ks.pod("y", cpu=1), top=None)]
+    assert "add one more node like b" in texts

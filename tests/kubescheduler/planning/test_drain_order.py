@@ -213,6 +213,17 @@ def test_what_makes_every_order_impossible(things: list[dict[str, Any]], text: s
     assert "There is no order" in str(result)
 
 
+def test_one_more_node_is_said_of_all_pods_alike() -> None:
+    """Nodes like the one that goes, where all go; as many as its pods need, and these open the way."""
+    pods = [owned("ReplicaSet", "web", f"web-{at}", node="ab"[at], cpu=3) for at in range(2)]
+    cluster = ks.Cluster(release="1.36").node("a", cpu=4).node("b", cpu=4).add(pods)
+    order = ks.drain(cluster, "a", "b", order=True).order
+    assert order is not None
+    assert [each.opens for each in order.obstacles] == ["add one more node like a (2 for all pods alike)"]
+    assert not ks.drain(cluster.node("c", cpu=4), "a", "b", order=True).fine
+    assert ks.drain(cluster.node("c", cpu=4).node("d", cpu=4), "a", "b", order=True).fine
+
+
 VOLUME = {"accessModes": ["ReadWriteOnce"], "storageClassName": "ssd"}
 ZONE = "topology.kubernetes.io/zone"
 
