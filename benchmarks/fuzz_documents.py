@@ -286,7 +286,7 @@ def to_yaml(data: bytes) -> bytes:
 def yaml_of(document: Any) -> bytes:
     import yaml
 
-    text: str = yaml.safe_dump(document, sort_keys=False)
+    text: str = yaml.dump(document, Dumper=yaml.CSafeDumper, sort_keys=False)
     return text.encode()
 
 
