@@ -29,7 +29,7 @@ from kubescheduler.comparison.outcomes import (
     PodComparison,
     Step,
 )
-from kubescheduler.comparison.running_pods import taken_out, taken_out_note
+from kubescheduler.comparison.running_pods import taken_out, taken_out_notes
 from kubescheduler.comparison.tracks import Counted, Run, no_progress
 from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.engine.spec import EngineSpec, no_notice
@@ -118,16 +118,16 @@ def compare(  # noqa: PLR0913
         ),
         before=effects(others, list(running.values()), there, (), view, leave=False),
         notes=(
-            *([taken_out_note(len(running))] if running else ()),
-            *_extender_notes(columns, specs, engines),
+            *taken_out_notes(running),
+            *extender_notes(columns, specs, engines),
             *drawn_notes(columns, draws, results),
-            *_of_refusals(results),
+            *notes_of_refusals(results),
         ),
         runs=draws,
     )
 
 
-def _of_refusals(results: Iterable[PodComparison]) -> Iterable[str]:
+def notes_of_refusals(results: Iterable[PodComparison]) -> Iterable[str]:
     """What readers of the reasons do not see in them, each once."""
     return dict.fromkeys(note for pod in results for outcome in pod.outcomes for note in outcome.notes)
 
@@ -151,7 +151,8 @@ def _owned(found: PodComparison, workload: str) -> PodComparison:
     return attrs.evolve(found, workload=workload)
 
 
-def _extender_notes(names: Sequence[str], specs: Sequence[EngineSpec], engines: Sequence[Engine]) -> Iterator[str]:
+def extender_notes(names: Sequence[str], specs: Sequence[EngineSpec], engines: Sequence[Engine]) -> Iterator[str]:
+    """What a reader has to know of the extenders of each column."""
     for name, spec, engine in zip(names, specs, engines, strict=True):
         if note := spec.extender_note(engine):
             yield f"{name}: {note}"

@@ -1,12 +1,12 @@
 """The same pods by every release from one to another: at which step each goes elsewhere, and for which changes.
 
-First every release decides every pod. Then, step by step, what moved is compared with the release before it, and each
-change of the step is taken back alone: those without which the pod stays are what moved it.
+First every release decides every pod. Then, step by step, what has another node is compared with the release before it,
+and for what moved each change of the step is taken back alone: those without which the pod stays are what moved it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -15,11 +15,15 @@ from msgspec.structs import replace
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError
 from clusterstate.objects import ClusterObject, Pod
+from clusterstate.workload_names import workloads_of
 from kubescheduler.comparison.carried_configuration import ConfigurationStep, carried
-from kubescheduler.comparison.comparing import compare
+from kubescheduler.comparison.comparing import extender_notes, notes_of_refusals
 from kubescheduler.comparison.comparison import change_document
 from kubescheduler.comparison.node_groups import Grouping, groupings
-from kubescheduler.comparison.outcomes import Cause, HostChange, Outcome
+from kubescheduler.comparison.outcomes import Cause, HostChange, Outcome, PodComparison
+from kubescheduler.comparison.running_pods import TakenOut, taken_out, taken_out_notes
+from kubescheduler.comparison.tracks import Counted, Progress, Run, no_progress
+from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.engine.spec import EngineSpec, no_notice
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.releases.names import TAKEN_BACK, place
@@ -166,47 +170,86 @@ def timeline(
     new.engine(notice)
     way = carried(old, new)
     specs = way.specs
-    found = compare(objects, pods, specs[0], specs[1:], preempt=preempt, progress=progress)
-    by_key = {pod.key: pod for pod in pods}
-    moves: dict[str, list[TimelineMove]] = {each.pod: [] for each in found.pods}
+    asked = taken_out(objects, pods)
+    engines = [spec.engine(no_notice) for spec in specs]
+    every = _decided(asked, engines, asked.pods, preempt, progress=progress or no_progress, explains=False)
+    by_key = {pod.key: pod for pod in asked.pods}
+    moves: dict[str, list[TimelineMove]] = {each.pod: [] for each in every}
     for at in range(1, len(specs)):
-        elsewhere = [by_key[each.pod] for each in found.pods if each.outcomes[at - 1].host != each.outcomes[at].host]
-        if elsewhere:
-            for key, move in _moves(objects, elsewhere, specs[at - 1], specs[at], preempt):
-                moves[key].append(move)
+        elsewhere = [by_key[each.pod] for each in every if each.outcomes[at - 1].host != each.outcomes[at].host]
+        for found in _decided(asked, engines[at - 1 : at + 1], elsewhere, preempt):
+            if found.changes[0].moved:
+                moves[found.pod].append(_move(found, specs[at - 1].release, specs[at].release))
+        moved = [pod for pod in elsewhere if moves[pod.key] and moves[pod.key][-1].release == specs[at].release]
+        for key, stays in _without_which_they_stay(asked, moved, moves, specs[at - 1 : at + 1], preempt):
+            moves[key][-1] = replace(moves[key][-1], changes=stays)
+    owners = workloads_of(asked.pods, asked.objects)
+    columns = tuple(spec.release for spec in specs)
     return Timeline(
-        tuple(spec.release for spec in specs),
-        tuple(PodTimeline(each.pod, each.workload, each.outcomes, tuple(moves[each.pod])) for each in found.pods),
-        (*way.notes, *found.notes),
+        columns,
+        tuple(
+            PodTimeline(each.pod, owner, each.outcomes, tuple(moves[each.pod]))
+            for each, owner in zip(every, owners, strict=True)
+        ),
+        (
+            *way.notes,
+            *taken_out_notes(asked.running),
+            *extender_notes(columns, specs, engines),
+            *notes_of_refusals(every),
+        ),
         groupings(objects),
         way.steps,
     )
 
 
-def _moves(
-    objects: Sequence[ClusterObject], pods: Sequence[Pod], before: EngineSpec, after: EngineSpec, preempt: bool
-) -> Iterable[tuple[str, TimelineMove]]:
-    """(pod, its move) of those among the pods that do not merely draw otherwise among equal nodes."""
-    without: dict[str, EngineSpec] = {}
-    for name in _changes_of_step(before.release, after.release):
+def _decided(
+    asked: TakenOut,
+    engines: Sequence[Engine],
+    pods: Sequence[Pod],
+    preempt: bool,
+    *,
+    progress: Progress = no_progress,
+    explains: bool = True,
+) -> Sequence[PodComparison]:
+    """Pods by several engines, each on the same cluster; with what changes from the first engine, if that is asked."""
+    if not pods:
+        return ()
+    run = Run(asked.objects, engines, sequence=False, preempts=preempt, running=asked.running, explains=explains)
+    return run.pods(pods, Counted(progress, len(pods)).one_more)
+
+
+def _move(found: PodComparison, before: str, after: str) -> TimelineMove:
+    """What is known of a move without its changes."""
+    old, new = found.outcomes
+    return TimelineMove(before, after, old.host, new.host, found.changes[0], ())
+
+
+def _without_which_they_stay(
+    asked: TakenOut,
+    pods: Sequence[Pod],
+    moves: Mapping[str, Sequence[TimelineMove]],
+    step: Sequence[EngineSpec],
+    preempt: bool,
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """(pod, the names of the changes of a step without any one of which it goes where it went before)."""
+    without: dict[str, Engine] = {}
+    before, after = step
+    for name in _changes_of_step(before.release, after.release) if pods else ():
         spec = replace(after, release=f"{after.release}{TAKEN_BACK}{name}")
         try:
-            spec.engine(no_notice).scheduler(ClusterCache(spec.release_view()))
+            engine = spec.engine(no_notice)
+            engine.scheduler(ClusterCache(spec.release_view()))
         except ConfigError:
             continue  # what others of the step build on does not go away alone
-        without[name] = spec
-    names = (before.release, after.release, *without)
-    found = compare(objects, pods, before, [after, *without.values()], names=names, preempt=preempt)
-    for pod in found.pods:
-        change = pod.changes[0]
-        if change.moved:
-            stays = tuple(
+        without[name] = engine
+    if without:
+        for found in _decided(asked, [*without.values()], pods, preempt, explains=False):
+            stays = (
                 name
-                for name, outcome in zip(without, pod.outcomes[2:], strict=True)
-                if not outcome.error and outcome.host == pod.outcomes[0].host
+                for name, outcome in zip(without, found.outcomes, strict=True)
+                if not outcome.error and outcome.host == moves[found.pod][-1].old
             )
-            hosts = (pod.outcomes[0].host, pod.outcomes[1].host)
-            yield pod.pod, TimelineMove(before.release, after.release, *hosts, change, stays)
+            yield found.pod, tuple(stays)
 
 
 def _changes_of_step(before: str, after: str) -> list[str]:

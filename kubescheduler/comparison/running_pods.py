@@ -111,10 +111,11 @@ def left_out(pods: Iterable[Pod]) -> Iterator[str]:
         yield f"left out: {', '.join(f'{_pods(count)} {why}' for why, count in counts.items())}"
 
 
-def taken_out_note(count: int) -> str:
+def taken_out_notes(running: Collection[str]) -> Iterator[str]:
     """What is said of comparisons with running pods."""
-    each = "the running pod was" if count == 1 else f"each of the {count:,} running pods was"
-    return f"{each} taken out of the cluster and decided anew"
+    if running:
+        each = "the running pod was" if len(running) == 1 else f"each of the {len(running):,} running pods was"
+        yield f"{each} taken out of the cluster and decided anew"
 
 
 def _pods(count: int) -> str:

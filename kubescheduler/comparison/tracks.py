@@ -227,9 +227,10 @@ class Run:
         evidence: bool = False,
         running: Mapping[str, Pod] = NOTHING_RUNS,
         ties: str = LOOSE,
+        explains: bool = True,
     ) -> None:
         """evidence: also what the scores of pods that go elsewhere were made of. running: see ``Track``. ties: one of
-        ``TIES``."""
+        ``TIES``. explains: otherwise pods are decided, and no change is found."""
 
         def track(at: int) -> Track:
             return Track.of(engines[at], objects, preempts=preempts, moves=sequence, running=running)
@@ -240,6 +241,7 @@ class Run:
         self._sequence = sequence
         self._evidence = evidence
         self._strict = ties == STRICT
+        self._explains = explains
         self.hosts: list[list[str | None]] = [[] for _ in engines]
         self.evicted: list[list[Pod]] = [[] for _ in engines]
 
@@ -255,7 +257,8 @@ class Run:
         shadows = [lane.shadow for lane in self._lanes if lane.shadow is not None]
         out = [track.take_out(pod) for track in (*self._tracks(), *shadows)]
         founds = [self._old.decide(pod), *(lane.track.decide(pod) for lane in self._lanes)]
-        changes = [self._change(pod, at, founds[0], found) for at, found in enumerate(founds[1:])]
+        news = founds[1:] if self._explains else ()
+        changes = [self._change(pod, at, founds[0], found) for at, found in enumerate(news)]
         outcomes = []
         for at, (track, found) in enumerate(zip(self._tracks(), founds, strict=True)):
             host = found.decision.host
@@ -268,7 +271,7 @@ class Run:
         for shadow, found in zip(shadows, founds[1:], strict=False):
             shadow.settle(pod, found.decision.host, was_out=True)
         runs = self._old.running.get(pod.key)
-        changes = [self._by_ties(change, outcomes[0], new) for change, new in zip(changes, outcomes[1:], strict=True)]
+        changes = [self._by_ties(change, outcomes[0], new) for change, new in zip(changes, outcomes[1:], strict=False)]
         return PodComparison(pod.key, tuple(outcomes), tuple(changes), runs_on=None if runs is None else runs.node_name)
 
     def _by_ties(self, change: HostChange, old: Outcome, new: Outcome) -> HostChange:
