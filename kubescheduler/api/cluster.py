@@ -32,7 +32,7 @@ from kubescheduler.inputs.given import (
     wrong_type,
 )
 from kubescheduler.releases.lookup import release_named
-from kubescheduler.sources.cluster_input import no_collection
+from kubescheduler.sources.cluster_input import kind_of, no_collection
 from kubescheduler.sources.cross_objects import UnreadableManifests, check_references
 
 if TYPE_CHECKING:
@@ -84,9 +84,11 @@ class Cluster(CopiedAsItself, WhatIf):
         self._entries = Entries()
         self._notes: tuple[str, ...] = ()
         self._classes: tuple[PriorityClass, ...] = ()
+        self._daemon_sets: tuple[Item, ...] = ()
         if things:
             filled = self.add(*things)
             self._entries, self._notes, self._classes = filled._entries, filled._notes, filled._classes
+            self._daemon_sets = filled._daemon_sets
 
     @classmethod
     def read(
@@ -139,6 +141,11 @@ class Cluster(CopiedAsItself, WhatIf):
     def notes(self) -> tuple[str, ...]:
         """What was left out while reading, as texts."""
         return self._notes
+
+    @property
+    def daemon_sets(self) -> tuple[Item, ...]:
+        """The manifests of DaemonSets: no scheduler reads them, but new nodes have their pods."""
+        return self._daemon_sets
 
     @property
     def objects(self) -> list[ClusterObject]:
@@ -258,6 +265,7 @@ class Cluster(CopiedAsItself, WhatIf):
             )
         fresh = type(self)(release=release, defaulting=self._defaulting)
         fresh._strictness = self._strictness.under(release_named(release).accepted_values(gates))
+        fresh._daemon_sets = self._daemon_sets
         common = None if like is None else shared(self._entries, like[0]._entries, like[1]._entries)
         if like is None or common is None:
             return fresh._with(given_again(self._entries))
@@ -381,6 +389,7 @@ class Cluster(CopiedAsItself, WhatIf):
             there = [*((entry.source, entry.obj) for entry in self._entries), *(("", obj) for obj in given.objects)]
             raise error.with_references(there) from error
         out = self._of(self._entries.added(entries), notes, entries)
+        out._daemon_sets += tuple(item for item in given.items if kind_of(item) == "DaemonSet")
         named = {entry.obj.node_name for entry in entries if isinstance(entry.obj, Pod)}
         lost = any(name and out._entries.find(("Node", name)) is None for name in named)
         if lost and (problems := check_references((entry.source, entry.obj) for entry in out._entries)):
@@ -402,7 +411,7 @@ class Cluster(CopiedAsItself, WhatIf):
         """A cluster of these entries; of the new ones the priority classes are noted."""
         out = type(self).__new__(type(self))
         out._release, out._defaulting, out._keeps_manifests = self._release, self._defaulting, self._keeps_manifests
-        out._strictness = self._strictness
+        out._strictness, out._daemon_sets = self._strictness, self._daemon_sets
         out._entries, out._notes = entries, tuple(dict.fromkeys((*self._notes, *notes)))
         out._classes = (*self._classes, *(entry.obj for entry in new if isinstance(entry.obj, PriorityClass)))
         return out

@@ -12,7 +12,7 @@ from clusterstate.errors import InputError, nearest
 from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.engine_choice import engine_spec, tie_break_of
-from kubescheduler.api.nodes import as_shapes
+from kubescheduler.api.nodes import as_shapes, with_daemons
 from kubescheduler.comparison.running_pods import label_selector
 from kubescheduler.core.selection import TieBreak
 from kubescheduler.engine.engine_contract import Engine
@@ -26,6 +26,7 @@ from kubescheduler.planning.kubelet_upgrades import KubeletUpgrade
 from kubescheduler.planning.node_trials import nodes_beside
 from kubescheduler.planning.rehearsal import Rehearsal, after_waiting
 from kubescheduler.planning.shapes import one_shape
+from kubescheduler.simulation.workload import Workload
 
 AT_ONCE = "pods end at once, and those that come back are taken to be ready as soon as they have a node"
 """Said of every drain."""
@@ -183,7 +184,8 @@ def drain_of(
 
     new: list[list[ClusterObject]] = []
     if options.shape is not None:
-        new = nodes_beside(cluster.objects, options.shape, options.surge, engine.release)
+        daemons = with_daemons(cluster, Workload(), [options.shape])
+        new = nodes_beside(cluster.objects, options.shape, options.surge, engine.release, daemons)
     objects = [*cluster.objects, *(obj for made in new for obj in made)]
     cordoned = nodes if options.upgrade is None else []
     rehearsal, notes = make(cordoned, objects), list[str]()

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from clusterstate.errors import ConfigError, nearest
 from clusterstate.manifests.documents import Item
 from clusterstate.objects import Pod
@@ -18,11 +20,14 @@ from kubescheduler.inputs.given import NUMBER, TEXT, WHOLE, Given, checked_clust
 from kubescheduler.planning import rebalance as moves
 from kubescheduler.planning.expanders import EXPANDERS, NODES_A_SCALE_UP, Expander, checked_expanders, priorities_of
 from kubescheduler.planning.node_plan import BY, TRIES, NodePlan, autoscaled_plan, plan_nodes
-from kubescheduler.planning.node_trials import pending_pods
+from kubescheduler.planning.node_trials import daemon_set_key, pending_pods
 from kubescheduler.planning.rebalance import Rebalanced
 from kubescheduler.planning.removable_nodes import THRESHOLD, Removals
 from kubescheduler.planning.removable_nodes import removable_nodes as of_cluster
-from kubescheduler.planning.shapes import shapes_in
+from kubescheduler.planning.shapes import Shape, shapes_in
+from kubescheduler.releases.daemon_controllers import target_node
+from kubescheduler.simulation.workload import Workload
+from kubescheduler.simulation.workload_files import workload_in
 
 if TYPE_CHECKING:
     from kubescheduler.core.selection import TieBreak
@@ -81,12 +86,33 @@ def nodes(  # noqa: PLR0913
         asked, notes = workload_of(cluster, workload, pending=pending, beside=templates)
     for note in notes:
         warnings.warn(note, UserWarning, stacklevel=2)
+    asked = with_daemons(cluster, asked, known)
     world = (engine, cluster.objects, known, asked, partial(tie_break_of, engine, tie_break, seed))
     if by == BY[0]:
         return plan_nodes(*world, tries=tries, repeatable=is_repeatable(tie_break, seed), top=top)
     names = checked_expanders(expander, priced=known[0].price is not None, priorities=priorities)
     given = None if priorities is None else priorities_of(priorities, "priorities")
     return autoscaled_plan(*world, expander=Expander(names, given, seed, max_nodes_per_scaleup), top=top)
+
+
+def with_daemons(cluster: Cluster, workload: Workload, shapes: Sequence[Shape]) -> Workload:
+    """The workload with the pods that the cluster's DaemonSet manifests have on a node of each shape, whether one runs
+    anywhere or not; a DaemonSet of the workload takes the place of the cluster's. Raises DecodeError with every fault.
+    """
+    if not cluster.daemon_sets:
+        return workload
+    names = {shape.template.name for shape in shapes}
+    others = [obj for obj in cluster.objects if not isinstance(obj, Pod)]
+    made, _ = workload_in(
+        cluster.daemon_sets,
+        [],
+        [*others, *(shape.template for shape in shapes)],
+        release=cluster.release,
+        strictness=cluster.strictness,
+    )
+    known = {daemon_set_key(arrival.pod) for arrival in workload.arrivals}
+    own = [one for one in made.arrivals if target_node(one.pod) in names and daemon_set_key(one.pod) not in known]
+    return msgspec.structs.replace(workload, arrivals=(*workload.arrivals, *own))
 
 
 def as_shapes(given: Any) -> Given:

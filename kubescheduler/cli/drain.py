@@ -152,7 +152,7 @@ def drain(
         force=force,
         disable_eviction=disable_eviction,
     )
-    remarks(notes_on_cluster(there))
+    remarks(notes_on_cluster(there, reads_daemon_sets=surge is not None))
     if grace_period is not None:
         remark(f"--grace-period {grace_period}: pods end at once here, however long they may take")
     tie_break = tie_break_of(configured, engine.tie_break, engine.seed)

@@ -12,6 +12,7 @@ import click
 import msgspec
 
 from clusterstate.errors import DecodeError, InputError, attempt
+from clusterstate.manifests.decode import notes_on
 from clusterstate.manifests.strictness import STRICT, Accepted, Judgement, Strictness, strictness_of
 from clusterstate.objects import Pod
 from clusterstate.versions import DEFAULT_RELEASE
@@ -72,9 +73,16 @@ def read_inputs(
     return Inputs(there, asked.pods, (*notes_on_cluster(there), *asked.notes, *asked.controllers, *none))
 
 
-def notes_on_cluster(cluster: Cluster) -> tuple[str, ...]:
-    """What was noticed while reading it, and that it has no nodes."""
-    return cluster.notes if cluster.nodes else (*cluster.notes, "the cluster has no nodes")
+def notes_on_cluster(cluster: Cluster, *, reads_daemon_sets: bool = False) -> tuple[str, ...]:
+    """What was noticed while reading it, and that it has no nodes. reads_daemon_sets: whether their manifests count."""
+    notes = notes_where_daemons_count(cluster) if reads_daemon_sets else cluster.notes
+    return notes if cluster.nodes else (*notes, "the cluster has no nodes")
+
+
+def notes_where_daemons_count(cluster: Cluster) -> tuple[str, ...]:
+    """What was noticed while reading a cluster whose manifests of DaemonSets are not left out for once."""
+    left_out = notes_on({'"DaemonSet"': len(cluster.daemon_sets)})
+    return tuple(note for note in cluster.notes if note not in left_out)
 
 
 def read_shown(

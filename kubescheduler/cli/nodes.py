@@ -178,13 +178,15 @@ def _workload(
     pending: bool,
 ) -> Workload:
     """What is to run. Raises DecodeError with every fault."""
-    from kubescheduler.cli.inputs import judged_like
+    from kubescheduler.api.nodes import with_daemons
+    from kubescheduler.cli.inputs import judged_like, notes_where_daemons_count
     from kubescheduler.planning.node_trials import pending_pods
     from kubescheduler.simulation.workload_files import read_workload
 
+    seen = notes_where_daemons_count(there)
     if not files:
-        remarks(there.notes)
-        return pending_pods(there, engine.release)
+        remarks(seen)
+        return with_daemons(there, pending_pods(there, engine.release), shapes)
     workload, notes = read_workload(
         files,
         [*there.objects, *(shape.template for shape in shapes)],
@@ -194,8 +196,8 @@ def _workload(
         release=engine.release,
         strictness=judged_like(there, engine.validate),
     )
-    remarks((*there.notes, *notes))
-    return workload
+    remarks((*seen, *notes))
+    return with_daemons(there, workload, shapes)
 
 
 def _planned(

@@ -55,7 +55,7 @@ class AskedWorkload(msgspec.Struct, frozen=True, eq=False):
                 made.setdefault(node, []).append(arrival.pod)
             else:
                 arrivals.append(_at_once(arrival))
-        known = {_daemon_set(pod) for pods in made.values() for pod in pods}
+        known = {daemon_set_key(pod) for pods in made.values() for pod in pods}
         running = list(_running_daemons(objects, shapes, release, known))
         daemons = tuple(
             (*made.get(shape.template.name, ()), *more) for shape, more in zip(shapes, running, strict=True)
@@ -73,7 +73,8 @@ def _at_once(arrival: Arrival) -> Arrival:
     return Arrival(arrival.pod, chain=arrival.chain)
 
 
-def _daemon_set(pod: Pod) -> tuple[str, str | None]:
+def daemon_set_key(pod: Pod) -> tuple[str, str | None]:
+    """(namespace, name of the DaemonSet; None: of none)."""
     return pod.metadata.namespace, daemon_set_of(pod)
 
 
@@ -85,7 +86,7 @@ def _running_daemons(
     first: dict[tuple[str, str | None], Pod] = {}
     for obj in objects:
         if isinstance(obj, Pod) and obj.node_name and is_daemon_pod(obj) and daemon_set_of(obj) is not None:
-            first.setdefault(_daemon_set(obj), obj)
+            first.setdefault(daemon_set_key(obj), obj)
     record = release_named(release)
     cache = ClusterCache.of([shape.node for shape in shapes], record.default_view)
     row_of = {name: row for row, name in enumerate(cache.columns.names)}
@@ -190,13 +191,14 @@ class NodeTrials:
 
 
 def nodes_beside(
-    cluster: Iterable[ClusterObject], shape: Shape, number: int, release: str
+    cluster: Iterable[ClusterObject], shape: Shape, number: int, release: str, daemons: Workload
 ) -> list[list[ClusterObject]]:
-    """New nodes of a shape, each with what the cluster's DaemonSets have on it."""
+    """New nodes of a shape, each with what the cluster's DaemonSets have on it. daemons: what they have on the shape's
+    template, of those that have manifests."""
     objects = list(cluster)
-    [daemons] = AskedWorkload.of(Workload(), objects, [shape], release).daemons
+    [there] = AskedWorkload.of(daemons, objects, [shape], release).daemons
     names = free_names(shape, (obj.name for obj in objects if isinstance(obj, Node)))
-    return [_with_daemons(shape.named(name), daemons) for name in islice(names, number)]
+    return [_with_daemons(shape.named(name), there) for name in islice(names, number)]
 
 
 def _with_daemons(node: Node, daemons: Iterable[Pod]) -> list[ClusterObject]:

@@ -237,7 +237,7 @@ class _Reading:
 
     def node_names(self) -> set[str] | None:
         """The names of all nodes, faulty ones too; None when one has no name that could be read."""
-        names = [named_by(item) for item in self._items if _kind_of(item) == "Node"]
+        names = [named_by(item) for item in self._items if kind_of(item) == "Node"]
         return None if None in names else {name for name in names if name is not None}
 
     def _decode(self, decoder: Decoder, which: Iterable[int]) -> None:
@@ -259,9 +259,10 @@ class _Reading:
 
 
 def _is_pod(item: Item) -> bool:
-    return item.read is not None or _kind_of(item) == "Pod"
+    return item.read is not None or kind_of(item) == "Pod"
 
 
-def _kind_of(item: Item) -> object:
+def kind_of(item: Item) -> object:
+    """The kind that an item says it is; whatever stands there."""
     kind = item.content.get("kind") if isinstance(item.content, Mapping) else None
     return kind or item.kind

@@ -45,6 +45,21 @@ def test_share_of_daemon_sets(agents: str, said: str, tmp_path: Path, capsys: py
     assert "system/agent-small-1" in out
 
 
+def test_a_daemon_set_without_a_pod(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its manifest counts on the new nodes, so it is not called left out."""
+    spec = {"containers": [{"name": "c", "image": "c", "resources": {"requests": {"cpu": "500m"}}}]}
+    template = {"metadata": {"labels": {"app": "x"}}, "spec": spec}
+    daemon_set = {"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "agent", "namespace": "system"}}
+    daemon_set |= {"spec": {"selector": {"matchLabels": {"app": "x"}}, "template": template}}
+    waiting = [ks.pod(f"web-{at}", cpu=2) for at in range(2)]
+    arguments = written(tmp_path, ks.node("a", cpu=1), daemon_set, *waiting)
+    assert run(["nodes", *arguments]) == 0
+    shown = capsys.readouterr()
+    assert "Add 2 nodes: 2 small. Then 2 pods run" in shown.out
+    assert "! on the new nodes run system/agent (DaemonSets)" in shown.out
+    assert shown.err == ""
+
+
 def test_nothing_helps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The message, each shape's reasons and the hints of a pod that fits on no shape; status 1."""
     arguments = written(tmp_path, ks.node("a", cpu=1), ks.pod("big", cpu=6), ks.pod("web", cpu=2))

@@ -126,6 +126,32 @@ def test_nodes_that_come_first(cpu: int, asked: dict[str, Any], batches: Any, ca
     assert said[can_go] in result.surge.sentence()
 
 
+@pytest.mark.parametrize("release", ["1.16", "1.36"])
+@pytest.mark.parametrize(("agent", "complete"), [("1", True), ("2", False)])
+def test_daemon_sets_without_a_pod_have_one_on_nodes_that_come_first(agent: str, complete: bool, release: str) -> None:
+    """Their manifest is among the cluster's; what is left of the node is for the pods that leave."""
+    spec = {"containers": [{"name": "c", "image": "c", "resources": {"requests": {"cpu": agent}}}]}
+    daemon_set = {
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": {"name": "new-agent"},
+        "spec": {
+            "selector": {"matchLabels": {"app": "x"}},
+            "template": {"metadata": {"labels": {"app": "x"}}, "spec": spec},
+        },
+    }
+    web = ks.pod("web-x2bcd", node="a", cpu=2)
+    web["metadata"]["ownerReferences"] = [
+        {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "1", "controller": True}
+    ]
+    cluster = ks.Cluster(release=release).node("a", cpu=2).add(web, daemon_set)
+    shape = {"name": "new", "cpu": 3, "memory": "8Gi"}
+    for upgrade in (None, "1.35:1.36"):
+        result = ks.drain(cluster, "a", order=True, surge=1, shape=shape, kubernetes_upgrade=upgrade)
+        assert result.order is not None
+        assert result.order.complete is complete
+
+
 def test_nodes_come_back() -> None:
     """Under their names, uncordoned and with the new kubelet; pods of later steps go there."""
     rehearsal = Rehearsal(engine_spec("1.36").engine(lambda _: None), _full_nodes().node("c", cpu=4).objects)

@@ -209,3 +209,68 @@ def test_pods_that_follow_one_another() -> None:
     assert "2 pods more come only when those before have a node." in plan.sentences()
     larger = ks.nodes(waiting(0), [{**SMALL, "cpu": 10}], workload)
     assert (dict(larger.added), larger.placed) == ({"small": 2}, 3)
+
+
+def agent(cpu: str = "1", **spec: Any) -> dict[str, Any]:
+    """A DaemonSet's manifest."""
+    container = {"name": "c", "image": "c", "resources": {"requests": {"cpu": cpu}}}
+    template = {"metadata": {"labels": {"app": "agent"}}, "spec": {"containers": [container], **spec}}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": {"name": "agent", "namespace": "system"},
+        "spec": {"selector": {"matchLabels": {"app": "agent"}}, "template": template},
+    }
+
+
+def in_zone(zone: str) -> dict[str, Any]:
+    """A required node affinity, which a DaemonSet's pods do not have."""
+    terms = [{"matchExpressions": [{"key": ZONE, "operator": "In", "values": [zone]}]}]
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
+
+
+def running_agent() -> dict[str, Any]:
+    """One of its pods, which runs."""
+    pod = ks.pod("agent-x", node="old", namespace="system")
+    owner = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "agent", "uid": "d", "controller": True}
+    return {**pod, "metadata": {**pod["metadata"], "ownerReferences": [owner]}}
+
+
+TAINTED = [{"key": "gpu", "effect": "NoSchedule"}]
+
+
+@pytest.mark.parametrize("release", ["1.4", "1.36"])
+@pytest.mark.parametrize("by", ["scheduler", "cluster-autoscaler"])
+@pytest.mark.parametrize(
+    ("objects", "shape", "workload", "number"),
+    [
+        pytest.param([], {}, [], 1, id="none"),
+        pytest.param([agent()], {}, [], 2, id="none of its pods runs"),
+        pytest.param([agent(nodeSelector={"disk": "ssd"})], {}, [], 1, id="not on these nodes"),
+        pytest.param([agent(nodeSelector={"disk": "ssd"})], {"labels": {"disk": "ssd"}}, [], 2, id="on these"),
+        pytest.param([agent()], {"taints": TAINTED}, [], 0, id="nobody tolerates the taint"),
+        pytest.param([agent(affinity=in_zone("z2"))], {}, [], 1, id="elsewhere by its affinity"),
+        pytest.param([agent("1"), running_agent()], {}, [], 2, id="its manifest says more than its pod"),
+        pytest.param([agent(affinity=in_zone("z2")), running_agent()], {}, [], 1, id="elsewhere, though one runs"),
+        pytest.param([agent("3")], {}, [agent("1")], 2, id="the workload's takes its place"),
+    ],
+)
+def test_daemon_sets_of_manifests(
+    by: str,
+    objects: list[dict[str, Any]],
+    shape: dict[str, Any],
+    workload: list[dict[str, Any]],
+    number: int,
+    release: str,
+) -> None:
+    """A node takes both pods, or one beside a DaemonSet's, as the release's controller has it there.
+
+    A DaemonSet whose manifest is at hand is not told by its pods.
+    """
+    if release == "1.4" and (shape or objects[:1] == [agent(affinity=in_zone("z2"))]):
+        pytest.skip("taints and affinity are annotations there")
+    cluster = ks.Cluster(release=release).node("old", cpu=1, zone="z1", labels={"disk": "hdd"})
+    pods = [ks.pod(f"web-{at}", cpu=2) for at in range(2)]
+    cluster = cluster.add(*objects, *pods)
+    plan = ks.nodes(cluster, [{**SMALL, **shape}], workload or None, pending=bool(workload), by=by)
+    assert plan.added.get("small", 0) == number
