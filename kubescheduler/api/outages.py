@@ -124,7 +124,8 @@ def outages_of(
     if not there:
         known = {*LABELS, *(key for node in cluster.nodes for key in node.metadata.labels)}
         keys = " or ".join(LABELS.get(each, (each,)))
-        raise InputError(f"no node of the cluster has the label {keys}{nearest(each, sorted(known))}")
+        like = "" if each in LABELS else nearest(each, sorted(known))
+        raise InputError(f"no node of the cluster has the label {keys}{like}")
     found: list[Outage] = []
     for name, nodes in there.items():
         progress(len(found), len(there))

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from kubescheduler.cli.cluster_options import check_standard_input, cluster_options
 from kubescheduler.cli.common_options import ERROR_STATUS, FILE, OneOf, output_option, pod_files_option
@@ -26,6 +27,21 @@ if TYPE_CHECKING:
     from kubescheduler.planning.shapes import Shape
     from kubescheduler.report.sections import Section
     from kubescheduler.simulation.workload import Workload
+
+
+AUTOSCALER = "--as cluster-autoscaler"
+ADDING = ("--shapes", AUTOSCALER)
+READ_BY = {
+    "threshold": ("--remove",),
+    "tries": ("--shapes", "--rebalance"),
+    "expander": (AUTOSCALER,),
+    "priorities": (AUTOSCALER,),
+    "max_nodes_per_scaleup": (AUTOSCALER,),
+    "acting": ADDING,
+    "workload_files": ADDING,
+    "pending": ADDING,
+}
+"""Parameters that not every question reads → those that do."""
 
 
 @click.command(
@@ -143,7 +159,9 @@ def nodes(
     from kubescheduler.planning.shapes import shapes_in
 
     if [bool(shape_files), remove, rebalance is not None].count(True) != 1:
-        raise click.UsageError("say what to find out: --shapes FILE, which nodes to add, --remove or --rebalance")
+        raise click.UsageError("say what to find out, one of: --shapes FILE, which nodes to add; --remove; --rebalance")
+    adding = AUTOSCALER if acting == "cluster-autoscaler" else "--shapes"
+    _refuse_unread("--remove" if remove else adding if shape_files else "--rebalance")
     check_standard_input(cluster, shape_files, workload_files)
     if remove:
         return _remove(cluster, engine, threshold, output)
@@ -167,6 +185,19 @@ def nodes(
     for piece in rendered_plan(plan, output, engine.notes(configured), engine.release):
         click.echo(piece, nl=False)
     return _status(plan)
+
+
+def _refuse_unread(question: str) -> None:
+    """Raises UsageError for what the command line says of another question."""
+    context = click.get_current_context()
+    given = {name for name in READ_BY if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
+    unread = [
+        each.opts[0]
+        for each in context.command.params
+        if each.name in given and question not in READ_BY[str(each.name)]
+    ]
+    if unread:
+        raise click.UsageError(f"{', '.join(unread)}: it says nothing of {question}; leave it out")
 
 
 def _workload(

@@ -69,7 +69,7 @@ def outage(
     from kubescheduler.cli.progress import progress
 
     if (each is not None) == (zone is not None or selector is not None or bool(names)):
-        raise click.UsageError("say which nodes: --zone, --selector or --node, or --each")
+        raise click.UsageError("say which nodes: --zone, --selector or --node, or else --each alone")
     check_standard_input(cluster)
     configured, there = read_question(engine, cluster)
     remarks(notes_on_cluster(there))

@@ -51,6 +51,11 @@ class Predicates:
         self._put: list[Pod] = []
         self._added: list[list[ClusterObject]] = []
 
+    @property
+    def size(self) -> int:
+        """How many nodes it has."""
+        return len(self._names)
+
     def mark(self) -> tuple[int, int]:
         """The state as it is, for ``revert``. Upstream: Fork."""
         return len(self._put), len(self._added)
@@ -254,8 +259,11 @@ class ScaledUp(msgspec.Struct, frozen=True, eq=False):
     that has as many nodes as it may."""
 
 
-def scaled_up(trials: NodeTrials, choosers: Sequence[Chooser], rng: random.Random, most: int) -> ScaledUp:
-    """What the autoscaler adds until it adds nothing more. most: nodes at a time, 0 for any number."""
+def scaled_up(
+    trials: NodeTrials, choosers: Callable[[int], Sequence[Chooser]], rng: random.Random, most: int
+) -> ScaledUp:
+    """What the autoscaler adds until it adds nothing more. choosers: those of a cluster with so many nodes. most: nodes
+    at a time, 0 for any number."""
     counts: Counts = (0,) * len(trials.shapes)
     pods = [pod for pod in trials.asked.pods() if not pod.node_name and not is_expendable(pod)]
     objects = [obj for obj in trials.asked.objects if not (isinstance(obj, Pod) and is_expendable(obj))]
@@ -267,7 +275,7 @@ def scaled_up(trials: NodeTrials, choosers: Sequence[Chooser], rng: random.Rando
         groups = pod_groups(waiting)
         unhelped: dict[str, dict[str, tuple[str, ...]]] = {pod.key: {} for pod in waiting}
         options = list(_options(trials, there, groups, counts, unhelped, most))
-        option = chosen(options, choosers, rng)
+        option = chosen(options, choosers(there.size), rng)
         stuck = bool(steps) and len(waiting) >= steps[-1].waiting
         if option is None or stuck:
             return ScaledUp(tuple(steps), counts, unhelped)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -255,7 +256,7 @@ def priorities_of(document: Mapping[Any, Any], where: str) -> dict[int, list[str
     problems: list[str] = []
     found: dict[int, list[str]] = {}
     for key, texts in document.items():
-        number = int(key) if str(key).lstrip("-").isdecimal() else None
+        number = int(key) if re.fullmatch(r"-?[0-9]+", str(key)) else None
         if number is None:
             problems.append(f"{where}: {key}: must be a whole number, the priority")
             continue

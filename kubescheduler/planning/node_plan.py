@@ -5,12 +5,13 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import msgspec
 
 from clusterstate.cache import ClusterCache
-from clusterstate.objects import ClusterObject, Node, Pod
+from clusterstate.objects import ClusterObject, Pod
 from clusterstate.podinfo import pod_key
 from clusterstate.usage import CPU, MEMORY
 from kubescheduler.core.selection import TieBreak
@@ -275,8 +276,7 @@ def autoscaled_plan(
     """
     asked = AskedWorkload.of(workload, cluster, shapes, engine.release)
     trials = NodeTrials(engine, asked, shapes, tie_break, most=0)
-    nodes = sum(isinstance(obj, Node) for obj in asked.objects)
-    scaled = scaled_up(trials, expander.choosers(shapes, nodes), random.Random(expander.seed), expander.most)
+    scaled = scaled_up(trials, partial(expander.choosers, shapes), random.Random(expander.seed), expander.most)
     needs = Needs(trials)
     expendable = [pod.key for pod in asked.pods() if is_expendable(pod)]
     without = {*scaled.unhelped, *expendable}

@@ -33,6 +33,7 @@ from kubescheduler.planning.budgets import is_counted
 from kubescheduler.planning.departures import Fate, fate_of
 from kubescheduler.planning.rehearsal import Rehearsal
 from kubescheduler.planning.removable_nodes import Move
+from kubescheduler.planning.wording import counted
 
 EVICT = "descheduler.alpha.kubernetes.io/evict"
 """The annotation of a pod that is moved although it is critical or has local storage."""
@@ -77,8 +78,8 @@ class Rebalanced(Shown, msgspec.Struct, frozen=True, eq=False):
 
     def sentences(self) -> list[str]:
         """The answer in words, a paragraph each."""
-        played, were = f"{self.runs:,} {'plan' if self.runs == 1 else 'plans'}", "was" if self.runs == 1 else "were"
-        least = f"it takes at least {_moves(self.at_least)}"
+        played, were = counted(self.runs, "plan"), "was" if self.runs == 1 else "were"
+        least = f"it takes at least {counted(self.at_least, 'move')}"
         if self.moves is None:
             if not self.runs:
                 return [f"No moves {self.wanted}: too many nodes have a pod that is not moved."]
@@ -88,7 +89,7 @@ class Rebalanced(Shown, msgspec.Struct, frozen=True, eq=False):
         where = f"it goes to {self.node}" if self.node else ", ".join(self.empty)
         if not self.moves:
             return [f"No pod has to move to {self.wanted}: {where}."]
-        first = f"Make {_moves(len(self.moves))} to {self.wanted}: {where}."
+        first = f"Make {counted(len(self.moves), 'move')} to {self.wanted}: {where}."
         if self.proven:
             return [first, f"Proven fewest: no plan of fewer moves does; {played} {were} played."]
         return [first, f"Best found, not proven fewest: {played} {were} played; {least}."]
@@ -116,10 +117,6 @@ class Rebalanced(Shown, msgspec.Struct, frozen=True, eq=False):
         first, *rest = self.sentences()
         rows = [(each.pod, each.from_node, each.to_node, each.now) for each in self.moves or ()]
         return ShownTable(first, ("pod", "from", "to", "as") if rows else (), rows, " ".join(rest))
-
-
-def _moves(number: int) -> str:
-    return "1 move" if number == 1 else f"{number:,} moves"
 
 
 class _Played(msgspec.Struct, frozen=True, eq=False):
@@ -154,6 +151,8 @@ class _Search:
         self._known: dict[tuple[Keys, Keys], _Played | None] = {}
         self._nodes = [obj.name for obj in objects if isinstance(obj, Node)]
         self._number = wanted if isinstance(wanted, int) else 0
+        if self._number > len(self._nodes):
+            raise InputError([f"the cluster has {counted(len(self._nodes), 'node')}: {self._number} cannot be empty"])
         self._pod = wanted if isinstance(wanted, str) else ""
         stage = Rehearsal(engine, objects, tie_break())
         self._full = list(self._full_nodes(stage))
@@ -216,7 +215,7 @@ class _Search:
         away, played = best if best is not None else ((), None)
         wanted = f"let {self._pod} in"
         if not self._pod:
-            wanted = f"empty {self._number} {'node' if self._number == 1 else 'nodes'}"
+            wanted = f"empty {counted(self._number, 'node')}"
         moves = None if played is None else played.moves
         node = "" if played is None else played.node
         full = tuple(self._full) if self._number else ()

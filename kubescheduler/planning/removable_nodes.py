@@ -27,6 +27,7 @@ from kubescheduler.planning.departures import Fate, controller_of, fate_of
 from kubescheduler.planning.drain import DrainFlags, chosen, drained
 from kubescheduler.planning.expanders import gpu_of
 from kubescheduler.planning.rehearsal import Moved, Rehearsal, after_waiting
+from kubescheduler.planning.wording import counted
 from kubescheduler.simulation.workload import moment_of
 
 THRESHOLD = 0.5
@@ -84,11 +85,14 @@ class Removals(Shown, msgspec.Struct, frozen=True, eq=False):
     def sentences(self) -> list[str]:
         """The answer in words, a paragraph each."""
         every = len(self.freed) + len(self.kept)
+        if not every:
+            return ["The cluster has no nodes."]
         if not self.freed:
             return ["The only node cannot go." if every == 1 else f"None of {every} nodes can go."]
         names = ", ".join(each.node for each in self.freed)
         pods = len(self.moves)
-        moved = f"{pods} {'pod moves' if pods == 1 else 'pods move'}, each to where the scheduler puts it."
+        moved = f"{counted(pods, 'pod')} {'moves' if pods == 1 else 'move'}, each to where the scheduler puts it."
+        moved = moved if pods else "No pod moves."
         return [f"{len(self.freed)} of {every} nodes can go: {names}. {moved}"]
 
     def to_dict(self) -> dict[str, Any]:
@@ -259,11 +263,12 @@ class _Search:
 
     def _hurts(self, played: Rehearsal) -> tuple[str, str] | None:
         """(why not, the pod) where a pod has no node, stays, was evicted for another, or waits that did not."""
+        for moved in played.moved:
+            if moved.nowhere:  # a budget is closed for that, if one is
+                return moved.message, moved.pod.key
         for blocked in self._blocked:
             return f"{blocked.refusal}", blocked.pod.key
         for moved in played.moved:
-            if moved.nowhere:
-                return moved.message, moved.pod.key
             if any(why.startswith("preempted") for why in moved.left):
                 return f"{moved.pod.key} would be {moved.left[-1]}", moved.pod.key
         for key in sorted(_unplaced(played) - self._waiting):

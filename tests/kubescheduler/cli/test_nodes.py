@@ -148,7 +148,7 @@ def test_remove(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["nodes", *arguments, "--remove", "--threshold", "0.1", "-o", "json"]) == 1
     assert [each["reason"] for each in json.loads(capsys.readouterr().out)["kept"]] == ["NotUnderutilized"] * 2
     assert run(["nodes", *arguments]) == 2
-    assert "--shapes FILE, which nodes to add, --remove or --rebalance" in capsys.readouterr().err
+    assert "one of: --shapes FILE, which nodes to add; --remove; --rebalance" in capsys.readouterr().err
 
 
 def test_rebalance(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -169,6 +169,26 @@ def test_rebalance(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for wrong, fault in (("0", "a number of nodes from 1 on"), ("db", "it does not wait for a node")):
         assert run(["nodes", *arguments, "--rebalance", wrong]) == 2
         assert fault in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("said", "unread"),
+    [
+        (["--remove", "--tries", "3", "--expander", "price"], "--tries, --expander: it says nothing of --remove"),
+        (["--shapes", "x", "--threshold", "0.3"], "--threshold: it says nothing of --shapes"),
+        (["--shapes", "x", "--priorities", "y"], "--priorities: it says nothing of --shapes"),
+        (["--shapes", "x", "--as", "cluster-autoscaler", "--tries", "3"], "--tries: it says nothing of --as cluster-"),
+        (["--rebalance", "1", "--pending"], "--pending: it says nothing of --rebalance"),
+        (["--rebalance", "1", "--remove"], "say what to find out, one of: "),
+    ],
+)
+def test_options_of_another_question(
+    said: list[str], unread: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They are refused, as what they ask for would not be done."""
+    cluster, *_ = written(tmp_path, ks.node("a"))
+    assert run(["nodes", cluster, *said]) == 2
+    assert unread in capsys.readouterr().err
 
 
 def test_faults_of_all_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

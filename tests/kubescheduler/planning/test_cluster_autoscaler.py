@@ -9,6 +9,7 @@ import pytest
 import kubescheduler as ks
 from clusterstate.objects import Node
 from kubescheduler.api.engine_choice import engine_spec
+from kubescheduler.planning import expanders
 from kubescheduler.planning.cluster_autoscaler import Estimation, PodGroup, Predicates, ordered, pod_groups, unplaced
 
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
@@ -124,6 +125,25 @@ def test_loop() -> None:
     assert [(step.chosen.group, step.chosen.nodes) for step in plan.steps or ()] == [("small", 2), ("large", 1)]
     assert dict(plan.added) == {"small": 2, "large": 1}
     assert not plan.left
+
+
+def test_the_preferred_node_is_of_the_cluster_as_it_is_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each look of the expander price counts the nodes that the looks before it added."""
+    sizes: list[int] = []
+
+    def preferred(nodes: int) -> int:
+        sizes.append(nodes)
+        return 1000
+
+    monkeypatch.setattr(expanders, "preferred_cpu", preferred)
+    cluster = ks.Cluster(release="1.36").node("old", cpu=1)
+    for at in range(5):
+        cluster = cluster.pod(f"web-{at}", cpu=3)
+    small = {"cpu": 4, "memory": "8Gi", "max": 3}
+    shapes = [{"name": "a", "price": 1, **small}, {"name": "b", "price": 2, **small}]
+    plan = ks.nodes(cluster, shapes, by="cluster-autoscaler", expander="price")
+    assert [step.chosen.nodes for step in plan.steps or ()] == [3, 2]
+    assert sizes[:2] == [1, 4]
 
 
 def test_expendable_pods() -> None:

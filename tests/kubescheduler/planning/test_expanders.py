@@ -185,7 +185,13 @@ def test_faults(text: str, faults: list[str]) -> None:
 
 @pytest.mark.parametrize(
     ("document", "fault"),
-    [({}, "is empty"), ({"x": []}, "whole number"), ({"5": "a"}, "must be a list"), ({5: ["("]}, "5[0]: ")],
+    [
+        ({}, "is empty"),
+        ({"x": []}, "whole number"),
+        ({"--5": []}, "whole number"),
+        ({"5": "a"}, "must be a list"),
+        ({5: ["("]}, "5[0]: "),
+    ],
 )
 def test_faulty_priorities(document: dict[Any, Any], fault: str) -> None:
     """Each with its path."""

@@ -226,6 +226,7 @@ def test_what_is_not_there() -> None:
         (lambda: ks.outage(cluster(), zone="c"), "there is no node in zone c; the zones are a, b"),
         (lambda: ks.outage(cluster(), "a2"), "there is no node a2"),
         (lambda: ks.outages(cluster(), "rack"), "no node of the cluster has the label rack$"),
+        (lambda: ks.outages(ks.Cluster().node("a"), "zone"), "failure-domain.beta.kubernetes.io/zone$"),
         (lambda: ks.outages(cluster(), "zon"), "has the label zon; did you mean zone"),
     ):
         with pytest.raises(InputError, match=text):

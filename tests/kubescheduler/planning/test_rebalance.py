@@ -174,6 +174,8 @@ def test_faults() -> None:
     cluster = FULL.pod("big", cpu=4).pod("x", node="a")
     with pytest.raises(InputError, match="it does not wait for a node; did you mean default/big"):
         ks.rebalance(cluster, let_in="bigg")
+    with pytest.raises(InputError, match="the cluster has 2 nodes: 3 cannot be empty"):
+        ks.rebalance(cluster, empty=3)
     for wrong in ({}, {"empty": 1, "let_in": "big"}, {"empty": 0}, {"empty": "x"}, {"let_in": "big", "tries": 0}):
         with pytest.raises(InputError):
             ks.rebalance(cluster, **wrong)

@@ -114,6 +114,20 @@ def test_what_waits_and_preempts_keeps_no_node() -> None:
     assert found.notes[0].endswith("as things are, which is not counted: of default/more")
 
 
+def test_a_pod_without_a_place_is_the_reason_and_not_the_budget_that_it_closes() -> None:
+    """One pod fits nowhere, so that the budget refuses the next one."""
+    found = ks.removable_nodes(world(pod("x", "a", "3500m"), pod("y", "a", "500m"), TIGHT), threshold=1)
+    [kept] = [each for each in found.kept if each.node == "a"]
+    assert (kept.reason, kept.pod) == ("NoPlaceToMovePods", "default/x")
+    assert kept.text.startswith("0/3 nodes are available")
+
+
+def test_words() -> None:
+    """A node from which nothing moves, and a cluster without nodes."""
+    assert ks.removable_nodes(world()).sentences() == ["1 of 3 nodes can go: a. No pod moves."]
+    assert ks.removable_nodes(ks.Cluster(release="1.36")).sentences() == ["The cluster has no nodes."]
+
+
 @given(st.lists(st.tuples(st.sampled_from("abcd"), st.integers(1, 3)), max_size=8), st.booleans())
 @settings(max_examples=15)
 def test_the_plan_holds(pods: list[tuple[str, int]], budget: bool) -> None:
