@@ -213,10 +213,13 @@ class Rehearsal:
         self._run.advance()
         while len(self._run.preemptions) > self._seen:
             self._look_after_all()
+            victims: dict[str, str] = {}
             for found in self._run.preemptions[self._seen :]:
                 self._seen += 1
                 for key in found.victims:
-                    self._preempted(key, found.pod)
+                    victims.setdefault(key, found.pod)  # others may need its room as well, before it is gone
+            for key, by in victims.items():
+                self._preempted(key, by)
             self._run.advance()
         self._look_after_all()
         self._count_budgets()

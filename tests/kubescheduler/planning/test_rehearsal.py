@@ -38,6 +38,19 @@ def test_pods_come_back_elsewhere(release: str) -> None:
     assert {pod.key: pod.node_name for pod in again.pods} == {pod.key: pod.node_name for pod in rehearsal.cache.pods()}
 
 
+@pytest.mark.parametrize("kind", ["ReplicaSet", "StatefulSet"])
+def test_two_pods_preempt_the_same_one(kind: str) -> None:
+    """It leaves once, for the first of them; what comes in its place waits, or goes elsewhere."""
+    low = owned(kind, "low", "low-0", node="b", cpu=3)
+    high = [owned("ReplicaSet", "high", f"high-{at}", node="a", cpu=2, priority=5) for at in range(2)]
+    cluster = ks.Cluster(release="1.36").node("a", cpu=4).node("b", cpu=4).add([low, *high])
+    result = ks.drain(cluster, "a")
+    assert [moved.node for moved in result.moved] == ["b", "b", ""]
+    [why] = result.moved[2].left
+    assert why.startswith("preempted by default/high-")
+    assert len(ks.outage(cluster, "a").nowhere) == 1
+
+
 def test_a_pod_that_fits_nowhere_has_message_evidence_and_hint() -> None:
     """All three are of the cluster as it is then."""
     cluster = ks.Cluster(release="1.36").node("a", cpu=4).node("b", cpu=2)
