@@ -332,8 +332,11 @@ def score_section(decision: Decision, top: int | None) -> Section:
     return Section("Scores", rows, texts)
 
 
-def evidence_of_displaced(nowhere: Iterable[Moved]) -> Iterator[Section]:
-    """Why pods that came back fit nowhere: what refused them on which node, once for pods of which the same is said."""
+def evidence_of_displaced(nowhere: Iterable[Moved], where: str = "") -> Iterator[Section]:
+    """Why pods that came back fit nowhere: what refused them on which node, once for pods of which the same is said.
+
+    where: what the titles begin with.
+    """
     alike: dict[str, list[Moved]] = {}
     for moved in nowhere:
         if moved.decision is not None:
@@ -343,7 +346,7 @@ def evidence_of_displaced(nowhere: Iterable[Moved]) -> Iterator[Section]:
         decision = pods[0].decision
         assert decision is not None
         found = refusals(decision, EVIDENCE_NODES, stale=True)
-        title = f"{pods[0].pod.key}{more}: {' '.join(message.split())}"
+        title = f"{where}{pods[0].pod.key}{more}: {' '.join(message.split())}"
         yield msgspec.structs.replace(found, title=title, detail=True)
 
 

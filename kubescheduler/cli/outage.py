@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import click
@@ -110,8 +111,8 @@ def _rendered(found: Outage | Outages, output: str, notes: Sequence[str], releas
 
 
 def _sections(found: Outage | Outages, *, paged: bool) -> Iterator[Section]:
-    """Of all domains a table; a page has the pods of each that does not survive too."""
-    from kubescheduler.cli.explanation import evidence_of_displaced
+    """Of all domains a table; a page has the pods of each that does not survive too, and what refused them."""
+    from kubescheduler.cli.explanation import MOST_EVIDENCE, evidence_of_displaced
     from kubescheduler.planning.displaced import HEADER
     from kubescheduler.planning.outage_report import DOMAINS, Outages
     from kubescheduler.report.displaced_sections import outage_sections
@@ -119,9 +120,13 @@ def _sections(found: Outage | Outages, *, paged: bool) -> Iterator[Section]:
 
     if isinstance(found, Outages):
         yield Section("Domains", [DOMAINS, *found.rows()], gives_way=len(DOMAINS) - 1, keys=1)
+        left = MOST_EVIDENCE
         for one in found.domains if paged else ():
             if not one.fine:
                 yield Section(one.name, [HEADER, *one.rows()], one.quiet(), detail=True)
+                shown = list(islice(evidence_of_displaced(one.nowhere, f"{one.name}: "), left))
+                left -= len(shown)
+                yield from shown
         return
     yield from outage_sections(found)
     if paged:

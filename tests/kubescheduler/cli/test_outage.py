@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from kubescheduler.cli import explanation
 from tests.kubescheduler.cli.conftest import Run
 
 ZONE = "topology.kubernetes.io/zone"
@@ -58,6 +59,26 @@ def test_each_zone(outage: Run) -> None:
     rows = [line for line in found.lines if line and line[0] in ("a", "b")]
     assert [(row[0], row[-2:]) for row in rows] == [("b", ["default/Pod/bare", "(1)"]), ("a", ["1", "survives"])]
     assert outage("--each", "zone", stdin=CLUSTER.encode()).status == 0
+
+
+def test_a_page_says_what_refuses_pods(outage: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of each domain that is not survived, node by node with the numbers; not of more messages than a page has."""
+    full = """
+- kind: Pod
+  apiVersion: v1
+  metadata:
+    name: db-5c-k4xm2
+    ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: db-5c, uid: d, controller: true}]
+  spec: {nodeName: b, containers: [{name: c, image: c, resources: {requests: {cpu: "2"}}}]}
+"""
+    asked = ("--each", "zone", "-o", "html", "--release", "1.36")
+    page = outage(*asked, stdin=(CLUSTER + full).encode()).out
+    assert "<summary>zone=a: default/web-6d-x2bcd: 0/1 nodes are available" in page
+    assert "<summary>zone=b: default/db-5c-k4xm2: 0/1 nodes are available" in page
+    assert "Insufficient cpu: asks 3, 2 of 4 free" in page
+    assert "Insufficient cpu: asks 2, 1 of 4 free" in page
+    monkeypatch.setattr(explanation, "MOST_EVIDENCE", 1)
+    assert outage(*asked, stdin=(CLUSTER + full).encode()).out.count("Insufficient cpu: asks") == 1
 
 
 def test_for_programs(outage: Run) -> None:
