@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from functools import partial
@@ -78,6 +79,8 @@ def why(
     check_standard_input(cluster)
     if watch and output == "html":
         raise click.UsageError("--watch says one answer after another: -o html is a page of one")
+    if not cluster and pod.endswith((".yaml", ".yml", ".json")) and os.path.exists(pod):
+        raise click.UsageError(f"{pod} is a file: say of which pod, as in why web-1 {pod}")
     places = cluster or (ServerCluster(),)
     if isinstance(places[0], ServerCluster):
         engine = _as_the_server(engine, places[0])

@@ -65,6 +65,12 @@ def test_errors(cluster: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert "there is no pod default/web in the cluster; there is shop/web" in capsys.readouterr().err
 
 
+def test_a_file_is_no_pod(cluster: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The pod is what is missing, not a kubeconfig."""
+    assert run(["why", cluster]) == 2
+    assert f"{cluster} is a file: say of which pod" in capsys.readouterr().err
+
+
 def test_namespace_of_the_context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Names without a namespace are looked for where the kubeconfig's context says."""
     from kubescheduler.cli.cluster_options import ServerCluster
