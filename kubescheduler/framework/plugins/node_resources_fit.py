@@ -153,7 +153,7 @@ def node_resources_fit_1_22(args: NodeResourcesFitArgs | None, handle: Handle) -
     scoring = PriorityConfig(
         NAME,
         lambda pod, snapshot: score(bare(pod), snapshot),
-        footprint=Footprint(pod_key=spec_alone, equal_for_equal_usage=False),
+        footprint=Footprint(pod_key=spec_alone, equal_for_equal_usage=True),
         evidence=msgspec.structs.replace(evidence, score=explain),
     )
     plugin = node_resources_fit_1_20(args, handle)
