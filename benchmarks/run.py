@@ -4,7 +4,8 @@
 
 Schedule and assume are timed, every node is scored, one process a row. Initial pods are placed before the clock starts,
 pod k on node k mod N. A cluster without room for more pods of a workload is begun anew, untimed. ``--bulk`` places runs
-of equal pods in one go; ``--before DIR`` measures another checkout in turn, by the Python of its ``.venv``.
+of equal pods in one go; ``--release all`` measures one release after another, ``--before DIR`` another checkout in
+turn, by the Python of its ``.venv``.
 
     python benchmarks/run.py --figures --before ../before --openb NODES.csv PODS.csv --save figures.jsonl
 
@@ -41,6 +42,9 @@ from benchmarks.workloads import WORKLOADS, measure_comparison
 from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.releases.names import RELEASE_NAMES
 
+ALL = "all"
+"""Every release in turn."""
+
 
 def of_workloads(
     release: str, names: Iterable[str], nodes: Iterable[int], init_pods: int | None, more: dict[str, Any]
@@ -75,7 +79,7 @@ def print_comparisons(
 
 
 @click.command(context_settings={"show_default": True})
-@click.option("--release", type=click.Choice(RELEASE_NAMES), default=DEFAULT_RELEASE)
+@click.option("--release", type=click.Choice([*RELEASE_NAMES, ALL]), default=DEFAULT_RELEASE)
 @click.option("--workload", "names", type=click.Choice(list(WORKLOADS)), multiple=True, help="All when none is named.")
 @click.option("--nodes", type=int, default=(5000,), multiple=True)
 @click.option("--init-pods", type=int, help="By default as many as upstream's workload begins with.")
@@ -117,6 +121,8 @@ def main(
 ) -> None:
     """Print how many pods a second are decided and assumed, with CPU time, wall time and peak memory."""
     if against is not None:
+        if release == ALL:
+            raise click.UsageError("--against compares with one --release")
         print_comparisons(against, release, names, nodes, pods, evidence)
         return
     rounds = rounds or (5 if figures or before is not None else 1)
@@ -128,7 +134,8 @@ def main(
                 raise click.UsageError(f"no figure's title holds {' or '.join(only)}; openb's need --openb")
         else:
             more = {"pods": pods, "bulk": bulk, "nominated": nominated}
-            asked = list(of_workloads(release, names, nodes, init_pods, more))
+            releases = RELEASE_NAMES if release == ALL else (release,)
+            asked = [one for each in releases for one in of_workloads(each, names, nodes, init_pods, more)]
         course = Course(asked, before, rounds, minutes, lambda text: click.echo(text, err=True))
         print_course(course, as_json=as_json and not figures, kept=save_to)
     sys.exit(130 if course.interrupted else 2 if course.failed else 0)

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from benchmarks import run, side_by_side
 from benchmarks.child_process import FailedError
 from benchmarks.side_by_side import saved
+from kubescheduler.releases.names import RELEASE_NAMES
 
 FIGURES = ["--figures", "--only", "1.16 Basic", "--rounds", "2"]
 
@@ -83,3 +84,13 @@ def test_one_workload_as_json() -> None:
     rows = [json.loads(line) for line in found.stdout.splitlines()]
     assert [row["nodes"] for row in rows] == [3, 5]
     assert {(row["decisions_per_second"], row["peak_mib"]) for row in rows} == {(1000.0, 5)}
+
+
+@pytest.mark.usefixtures("failing")
+def test_every_release() -> None:
+    """A row for each, oldest first; two are compared, not all."""
+    found = CliRunner().invoke(
+        run.main, ["--release", "all", "--workload", "SchedulingBasic", "--nodes", "3", "--json"]
+    )
+    assert [json.loads(line)["release"] for line in found.stdout.splitlines()] == list(RELEASE_NAMES)
+    assert CliRunner().invoke(run.main, ["--release", "all", "--against", "1.16"]).exit_code == 2

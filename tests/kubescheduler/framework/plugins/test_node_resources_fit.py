@@ -20,6 +20,7 @@ from kubescheduler.framework.plugins.node_resources_fit import (
     NodeResourcesFitArgs,
     ScoringStrategy,
     node_resources_fit_1_20,
+    node_resources_fit_1_22,
     node_resources_fit_1_24,
     node_resources_fit_1_26,
     node_resources_fit_1_28,
@@ -238,3 +239,11 @@ def test_pods_with_sidecars_where_there_are_none() -> None:
     assert pre_filter is not None
     assert pre_filter(cluster.info(pod), cluster.snapshot).reasons == (OFF,)
     assert refused(node_resources_fit_1_28(None, HANDLE), cluster, pod) == {}
+
+
+@pytest.mark.parametrize("make", [node_resources_fit_1_20, node_resources_fit_1_22, node_resources_fit_1_36])
+def test_equal_amounts_have_equal_answers(make: Any) -> None:
+    """Whatever a release scores by is kept by the amounts of a node, overhead or none."""
+    plugin = make(None, HANDLE)
+    rules = [rule for rule in (plugin.check, plugin.scoring) if rule is not None]
+    assert all(rule.footprint.equal_for_equal_usage is True for rule in rules)
