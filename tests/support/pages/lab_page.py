@@ -242,9 +242,8 @@ def let_go(page: Page) -> None:
     settled(page)
 
 
-def violations(page: Page, schemes: Sequence[str] = ("light", "dark"), within: str | None = None) -> list[str]:
-    """What axe-core finds on the page as it stands, or on the part within a selector, in each colour scheme: rule,
-    element, and why.
+def violations(page: Page, schemes: Sequence[str] = ("light", "dark")) -> list[str]:
+    """What axe-core finds on the page as it stands, in each colour scheme: rule, element, and why.
 
     Schemes after the first differ from it in colours alone, so only the rule on these is asked there.
     """
@@ -252,9 +251,7 @@ def violations(page: Page, schemes: Sequence[str] = ("light", "dark"), within: s
     for at, scheme in enumerate(schemes):
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
         settled(page)
-        out += [
-            f"{scheme}: {fault}" for fault in inaccessible(page, *(["color-contrast"] if at else []), within=within)
-        ]
+        out += [f"{scheme}: {fault}" for fault in inaccessible(page, *(["color-contrast"] if at else []))]
     page.emulate_media(color_scheme=None)
     return out
 

@@ -77,14 +77,12 @@ def layout_faults(page: Any) -> list[str]:
 AXE = resources.files("axe_playwright_python") / "axe.min.js"
 
 
-def inaccessible(page: Any, *rules: str, within: str | None = None) -> list[str]:
-    """What axe-core finds on the page as it stands: rule, element, and why. rules: no others; none: all. within: a
-    selector of the only part that is looked at."""
+def inaccessible(page: Any, *rules: str) -> list[str]:
+    """What axe-core finds on the page as it stands: rule, element, and why. rules: no others; none: all."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE.read_text(encoding="utf-8"))
     options = {"resultTypes": ["violations"], **({"runOnly": list(rules)} if rules else {})}
-    asked = [within, options]
-    found = page.evaluate("([part, options]) => axe.run(part ?? document, options).then(it => it.violations)", asked)
+    found = page.evaluate("options => axe.run(options).then(found => found.violations)", options)
     return [f"{one['id']}: {node['html'][:200]}: {node['failureSummary']}" for one in found for node in one["nodes"]]
 
 
