@@ -157,7 +157,8 @@ class _Search:
         stage = Rehearsal(engine, objects, tie_break())
         self._full = list(self._full_nodes(stage))
         self._on = {name: sum(map(_is_to_leave, stage.pods_on(name))) for name in self._nodes}
-        self._notes = tuple(stage.budgets.notes)
+        waiting = f"nodes that are to be empty are closed to pods that wait ({len(stage.waiting)})"
+        self._notes = (*stage.budgets.notes, *((waiting,) if self._number and stage.waiting else ()))
         self._good = self._good_plans(stage) if self._pod else []
 
     def run(self) -> Rebalanced:

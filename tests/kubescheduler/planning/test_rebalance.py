@@ -161,6 +161,15 @@ def test_what_moves(
     assert (said, found.proven) == (wanted, proven)
 
 
+def test_pods_that_wait_are_told_of() -> None:
+    """A node that is to be empty is kept from them, which is said; nothing is where a pod is let in."""
+    cluster = FULL.add(web("x", "a", 4)).pod("big", cpu=4)
+    found = ks.rebalance(cluster, empty=1)
+    assert (found.moves, found.empty) == ((), ("b",))
+    assert found.notes[-1] == "nodes that are to be empty are closed to pods that wait (1)"
+    assert not ks.rebalance(cluster, let_in="big").notes
+
+
 def test_few_tries() -> None:
     """A plan that looked good is told as found, with what it takes at least; without one that is said."""
     cluster = FULL.node("c", cpu=4).add(*(web(f"x-{node}", node, 2) for node in "abc"))
