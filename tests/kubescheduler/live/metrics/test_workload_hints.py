@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -14,12 +14,22 @@ from clusterstate.objects import ClusterObject, ObjectMeta, Pod, PodSpec
 from kubescheduler.engine.engine_contract import cache_for
 from kubescheduler.engine.spec import EngineSpec, no_notice
 from kubescheduler.live.metrics.metrics_registry import exposition
+from kubescheduler.live.metrics.process_metrics import ProcessMetrics
 from kubescheduler.live.metrics.unschedulable_workloads import HINT, HINT_AT, UnschedulableWorkloads
-from kubescheduler.live.metrics.workload_hints import EVERY, KEPT, LONGEST, MOST, Beside, KnownHint, WorkloadHints
+from kubescheduler.live.metrics.workload_hints import (
+    EVERY,
+    KEPT,
+    LONGEST,
+    MOST,
+    Beside,
+    KnownHint,
+    Workload,
+    WorkloadHints,
+)
 from kubescheduler.live.observers import ShortHint, UnschedulablePod
 from tests.kubescheduler.live.metrics.test_process_metrics import Scrape, settled, work
 from tests.support.apiserver import FrontServer
-from tests.support.live.live_cluster import EPOCH, StoodClock, running
+from tests.support.live.live_cluster import EPOCH, StoodClock, running, settings
 
 FOUND = ShortHint("request", "ask for 1 cpu instead of 2")
 WEB = ("shop", "Deployment/web")
@@ -160,3 +170,19 @@ def test_a_live_process_says_it(api_server: FrontServer, release: str) -> None:
     assert (labels["workload"], labels["kind"]) == ("Pod/big", "request")
     assert labels["hint"].endswith(" cpu instead of 64")
     assert lines == []
+
+
+@pytest.mark.parametrize(("words", "asked"), [((), 1), ((f"--disabled-metrics={HINT}",), 0)])
+def test_who_wants_none_has_no_search(words: tuple[str, ...], asked: int) -> None:
+    """The flag for metrics that are not exported."""
+    given = settings("1.36", *words)
+    metrics = ProcessMetrics(given.release.metrics, given.metrics, print)
+    seen: list[object] = []
+
+    def hints(pods: Mapping[Workload, Pod]) -> Mapping[Workload, KnownHint]:
+        seen.append(pods)
+        return {}
+
+    metrics.unschedulable(lambda: [UnschedulablePod(pod("w"), frozenset(), 1)], hints)
+    assert HINT not in metrics.text().decode()
+    assert len(seen) == asked
