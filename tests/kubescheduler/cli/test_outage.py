@@ -98,4 +98,4 @@ def test_usage(outage: Run, arguments: tuple[str, ...]) -> None:
     """Some nodes, or every domain: one of both."""
     found = outage(*arguments, stdin=CLUSTER.encode())
     assert found.status == 2
-    assert "--zone, --selector or --node, or --each" in found.err
+    assert "--zone, --selector or --node, or else --each alone" in found.err
