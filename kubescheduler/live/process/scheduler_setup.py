@@ -253,7 +253,7 @@ def set_up(context: ProcessContext, stop: Callable[[], None]) -> SchedulerParts:
     settings = context.settings
     main = context.clients.client("/scheduler")
     informers = _informers(context, main)
-    events = _events(context, main, informers.stores["Pod"])
+    events = _events(context, informers.stores["Pod"])
     preemptions = PreemptionPool(context.raised)
     engine = settings.engine
     decides = engine.scheduler(ClusterCache(engine.view), engine.upstream_tie(context.rng))
@@ -290,7 +290,7 @@ def _informers(context: ProcessContext, main: ApiClient) -> Informers:
     )
 
 
-def _events(context: ProcessContext, main: ApiClient, pods: StoredObjects) -> EventBroadcaster:
+def _events(context: ProcessContext, pods: StoredObjects) -> EventBroadcaster:
     def version_of(pod: Pod) -> str:
         """The resourceVersion of a pod as it was seen, or as it is known by now."""
         stored = pods.get(pod.metadata.namespace, pod.metadata.name)
@@ -301,7 +301,6 @@ def _events(context: ProcessContext, main: ApiClient, pods: StoredObjects) -> Ev
         context.io,
         context.settings.release.events,
         Surface(socket.gethostname(), version_of),
-        alone=lambda: main.is_idle,
         trouble=context.log.error,
         clock=context.clock,
         rng=context.rng,

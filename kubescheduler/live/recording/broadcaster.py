@@ -30,10 +30,9 @@ from kubescheduler.live.transport.api_client import JSON, STRATEGIC_MERGE, ApiCl
 from kubescheduler.live.transport.io_thread import IoThread
 from kubescheduler.live.wall_clock import WallClock
 
-WRITES, ALONE = 32, 64
-"""Events that are written at the same time beside bindings, and while none are: enough to keep pace with bindings,
-although each waits for the server's disk; more would take turns of the server from bindings. A client's CONNECTIONS at
-most."""
+WRITES = 64
+"""Events that are written at the same time: enough to keep pace with bindings, although each waits for the server's
+disk. A client's CONNECTIONS at most."""
 WAITING = 50_000
 """Events that wait to be written; what comes on top is dropped. Upstream: DropIfChannelFull, but with a goroutine for
 each event that is taken out of the channel."""
@@ -78,17 +77,14 @@ class EventBroadcaster:
         surface: Surface,
         *,
         trouble: Callable[[str], None],
-        alone: Callable[[], bool] = lambda: False,
         clock: WallClock | None = None,
         rng: random.Random | None = None,
     ) -> None:
-        """alone: whether nothing else is written right now, so that the server is free for events."""
         self.api = api
         """By which events are written, and nothing else."""
         self._io = io
         self._rules = rules
         self._surface = surface
-        self._alone = alone
         self._trouble = trouble
         self._clock = clock or WallClock()
         self._rng = random.Random() if rng is None else rng
@@ -213,7 +209,7 @@ class EventBroadcaster:
 
     def _begin(self) -> None:
         """Writes what waits, as far as there is room for it."""
-        while self._waiting and self._writing < (ALONE if self._alone() else WRITES):
+        while self._waiting and self._writing < WRITES:
             self._writing += 1
             task = asyncio.create_task(self._written(self._waiting.popleft()))
             self._under_way.add(task)

@@ -188,11 +188,6 @@ class ApiClient:
         return self._options.timeout is None
 
     @property
-    def is_idle(self) -> bool:
-        """Whether no request is under way; watches do not count."""
-        return not self._under_way
-
-    @property
     def is_ending(self) -> bool:
         """Whether it takes no more requests."""
         return self._ending

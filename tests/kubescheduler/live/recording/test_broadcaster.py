@@ -8,14 +8,13 @@ import threading
 import tracemalloc
 from collections.abc import Iterator
 from typing import Any
-from unittest.mock import MagicMock
 
 import msgspec
 import pytest
 from aiohttp import web
 
 from clusterstate.objects import ObjectMeta, Pod, PodSpec
-from kubescheduler.live.recording.broadcaster import ALONE, WRITES, EventBroadcaster, Surface
+from kubescheduler.live.recording.broadcaster import WRITES, EventBroadcaster, Surface
 from kubescheduler.live.recording.event_rules import FINISHED, EventSeries
 from kubescheduler.live.transport.api_client import ApiClient, ClientOptions, Limits
 from kubescheduler.live.transport.io_thread import IoThread
@@ -79,21 +78,11 @@ def versions() -> Versions:
 
 
 @pytest.fixture
-def alone() -> MagicMock:
-    """Whether nothing else is written."""
-    return MagicMock(return_value=False)
-
-
-@pytest.fixture
-def broadcaster(
-    io: IoThread, server: ApiServer, clock: StoodClock, versions: Versions, alone: MagicMock
-) -> Iterator[EventBroadcaster]:
+def broadcaster(io: IoThread, server: ApiServer, clock: StoodClock, versions: Versions) -> Iterator[EventBroadcaster]:
     client = ApiClient(ServerAccess(server.url), ClientOptions(Limits(0, 0)))
     troubles: list[str] = []
     surface = Surface("host", versions.of)
-    made = EventBroadcaster(
-        client, io, RULES_1_36, surface, trouble=troubles.append, alone=alone, clock=clock, rng=random.Random(1)
-    )
+    made = EventBroadcaster(client, io, RULES_1_36, surface, trouble=troubles.append, clock=clock, rng=random.Random(1))
     io.wait(_begun(made))
     yield made
     made.stop()
@@ -131,23 +120,6 @@ def test_few_are_written_at_the_same_time(io: IoThread, server: ApiServer, broad
     gate.open()
     until(io, server, len(names))
     assert sorted(posted(server)) == sorted(names)
-
-
-def test_more_are_written_while_nothing_else_is(
-    io: IoThread, server: ApiServer, broadcaster: EventBroadcaster, alone: MagicMock
-) -> None:
-    """Bindings have had their turns by then."""
-    gate = Gate(io, ALONE)
-    server.faults.append(gate)
-    recorder = broadcaster.recorder(["default-scheduler"])
-    names = [f"p{number}" for number in range(5 * ALONE)]
-    alone.return_value = True
-    for name in names:
-        recorder.event(a_pod(name), "Normal", "Scheduled", "Binding", "assigned")
-    assert gate.full.wait(SECONDS)
-    assert sorted(posted(server)) == sorted(names[:ALONE])
-    gate.open()
-    until(io, server, len(names))
 
 
 def test_what_waits_is_written_at_the_end(
