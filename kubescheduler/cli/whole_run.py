@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-from functools import partial
+from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 import msgspec
 
 from clusterstate.errors import ConfigError
+from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.framework.profiles.plugin_loading import PluginOption
-from kubescheduler.hinting.short_hints import short_hints
 from kubescheduler.live.flags.flags import FlagError, FlagValues, flag_lines, no_effect_notes, parse_flags, usage
 from kubescheduler.live.klog import LAYOUTS, LogWriter, to_stream
+from kubescheduler.live.observers import ShortHint
 from kubescheduler.live.process.interpreter import gc_freeze, signals, switch_interval
 from kubescheduler.live.process.live_settings import LiveSettings
 from kubescheduler.live.process.process_options import CommandLine, settings_of
@@ -111,7 +112,15 @@ def _run(
 
 def with_hints(settings: LiveSettings) -> LiveSettings:
     """The settings of a process that tells what would help pods that fit nowhere."""
-    return msgspec.structs.replace(settings, hints=partial(short_hints, settings.engine))
+
+    def search(
+        objects: Sequence[ClusterObject], pods: Sequence[Pod], pause: Callable[[], None]
+    ) -> Sequence[ShortHint | None]:
+        from kubescheduler.hinting.short_hints import short_hints  # nothing waits for it at the start
+
+        return short_hints(settings.engine, objects, pods, pause)
+
+    return msgspec.structs.replace(settings, hints=search)
 
 
 def _fail(release: LiveRelease, log: LogWriter, error: ConfigError) -> None:
