@@ -173,7 +173,12 @@ def compare(
         sides = attempt(problems, engines_of, old, new, plugin, extenders)
         specs = [spec for spec, _ in sides or ()]
         inputs = attempt(
-            problems, lambda: _inputs(cluster, pod_files, mirror, running, specs, not no_defaulting, validate)
+            problems,
+            lambda: (
+                read_asked(cluster, pod_files, running, specs, not no_defaulting, validate)
+                if mirror is None
+                else _mirrored(mirror, specs)
+            ),
         )
         if sides is None or inputs is None or tolerated is None or problems:
             raise InputError(problems)
@@ -308,26 +313,6 @@ def causes(text: str) -> frozenset[Cause]:
     return frozenset(map(Cause, names))
 
 
-def _inputs(
-    cluster: tuple[ClusterPlace, ...],
-    files: tuple[str, ...],
-    mirror: str | None,
-    running: str | None,
-    specs: Sequence[EngineSpec],
-    defaulting: bool,
-    validate: Judgement | None,
-) -> tuple[list[ClusterObject], list[Pod]]:
-    """The cluster's objects and the pods: a recorded day's, the files', running ones, or pending ones.
-
-    Raises DecodeError with every fault.
-    """
-    return (
-        _mirrored(mirror, specs)
-        if mirror is not None
-        else read_asked(cluster, files, running, specs, defaulting, validate)
-    )
-
-
 def read_asked(
     cluster: tuple[ClusterPlace, ...],
     files: tuple[str, ...],
@@ -355,7 +340,7 @@ def read_asked(
     if running is not None:
         there = read_shown(cluster, release, defaulting, validate=validate, gates=gates)
         picked = running_pods(there.objects, running)
-        _tell([*notes_on_cluster(there), *picked.notes])
+        remarks([*notes_on_cluster(there), *picked.notes])
         return there.objects, picked.pods
     if not files:
         inputs = read_inputs(
@@ -368,7 +353,7 @@ def read_asked(
             validate=validate,
             gates=gates,
         )
-        _tell(inputs.notes)
+        remarks(inputs.notes)
         return inputs.cluster.objects, inputs.pods
     there = read_shown(cluster, release, defaulting, validate=validate, gates=gates)
     judged = judged_like(there, validate)
@@ -387,7 +372,7 @@ def read_asked(
     asked = without_stayers([*workload.in_order(), *workload.placed()])
     if not (asked.pods or workload.controllers):
         raise DecodeError(f"{', '.join(files)}: no pod of it can go elsewhere; {'; '.join(asked.notes)}")
-    _tell([*notes_on_cluster(there), *notes, *(workload.controllers or asked.notes)])
+    remarks([*notes_on_cluster(there), *notes, *(workload.controllers or asked.notes)])
     return joined(there, workload.accompanying()), asked.pods
 
 
@@ -407,7 +392,3 @@ def _mirrored(path: str, specs: Sequence[EngineSpec]) -> tuple[list[ClusterObjec
         if isinstance(obj, Node):
             nodes.setdefault(obj.name, obj)
     return [*nodes.values(), *(obj for obj in objects if not isinstance(obj, Node))], workload.in_order()
-
-
-def _tell(notes: Sequence[str]) -> None:
-    remarks(notes)

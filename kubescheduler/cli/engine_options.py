@@ -144,11 +144,6 @@ def remarks(texts: Iterable[str]) -> None:
         remark(text)
 
 
-def _domains(_: click.Context, __: click.Parameter, text: str) -> tuple[str, ...]:
-    """The keys of ``KEY,KEY``."""
-    return tuple(text.split(","))
-
-
 class _NotForWriting(click.Parameter):
     """A parameter that a command needs, but not when it only writes the configuration."""
 
@@ -186,7 +181,12 @@ _SELECTION = (
     ),
     FEATURE_GATES,
     spec_option("hard_pod_affinity_symmetric_weight"),
-    spec_option("failure_domains", default=FAILURE_DOMAINS, show_default=True, callback=_domains),
+    spec_option(
+        "failure_domains",
+        default=FAILURE_DOMAINS,
+        show_default=True,
+        callback=lambda _, __, text: tuple(text.split(",")),
+    ),
     spec_option("scheduler_name"),
 )
 _CHOICE = (

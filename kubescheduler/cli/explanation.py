@@ -358,7 +358,9 @@ def node_evidence(decision: Decision, node: str, screen: Screen) -> str:
     paragraphs = [screen.paint(screen.filled(_verdict(decision, node, fitting=fitting)), "head")]
     if fitting:
         evidence = decision.thorough().score_evidence(node)
-        paragraphs += [_paragraph(_score_head(score), _score_lines(score), screen) for score in evidence]
+        for score in evidence:
+            head = f"{score.rule}: {score.normalised} * {score.weight} = {score.product}"
+            paragraphs.append(_paragraph(head, _score_lines(score), screen))
     else:
         reported = set(decision.reasons().get(node, ()))
         for refusal in decision.why(node).refusals:
@@ -379,10 +381,6 @@ def _verdict(decision: Decision, node: str, *, fitting: bool) -> str:
 
 def _paragraph(head: str, lines: Iterator[str], screen: Screen) -> str:
     return "\n".join([screen.filled(head), *(screen.filled(line, INDENT) for line in lines)])
-
-
-def _score_head(score: ScoreEvidence) -> str:
-    return f"{score.rule}: {score.normalised} * {score.weight} = {score.product}"
 
 
 def _score_lines(score: ScoreEvidence) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import sys
 from collections.abc import Callable, Sequence
@@ -34,6 +35,7 @@ from kubescheduler.lab.server.scene_process import SceneCode
 
 SHORTEST_TOKEN = 16
 """Characters of a token that nobody finds by trying."""
+PLAIN = re.compile(rf"[A-Za-z0-9_-]{{{SHORTEST_TOKEN},}}")
 
 
 class PageOptions(msgspec.Struct, frozen=True):
@@ -51,7 +53,7 @@ class PageOptions(msgspec.Struct, frozen=True):
     def listening(self) -> Listening:
         """Raises InputError for an address that cannot be read, and for one beyond this machine without a token."""
         place = Listening() if self.listen is None else Listening.parse(self.listen)
-        if self.token is not None and (len(self.token) < SHORTEST_TOKEN or not _is_plain(self.token)):
+        if self.token is not None and not PLAIN.fullmatch(self.token):
             raise InputError(f"--token: at least {SHORTEST_TOKEN} letters, digits, - or _")
         if place.anywhere and self.token is None:
             raise InputError(
@@ -59,10 +61,6 @@ class PageOptions(msgspec.Struct, frozen=True):
                 f"{secrets.token_hex(SHORTEST_TOKEN)}"
             )
         return place
-
-
-def _is_plain(token: str) -> bool:
-    return token.isascii() and all(letter.isalnum() or letter in "-_" for letter in token)
 
 
 def serve_page(
@@ -110,7 +108,8 @@ def _start(
 
 def start_state(cluster: Sequence[ClusterPlace], pod_files: Sequence[str], engine: EngineOptions) -> SceneState:
     """What a tab begins with. Raises InputError with every fault."""
-    if not cluster and _is_default("release"):
+    said = click.get_current_context().get_parameter_source("release")
+    if not cluster and said is ParameterSource.DEFAULT:  # neither the command line nor a settings file says it
         engine = engine._replace(said={**engine.said, "release": bundled.RELEASE})
     problems: list[str] = []
     side = attempt(problems, _side, engine)
@@ -146,11 +145,6 @@ def _side(engine: EngineOptions) -> Side:
 def bundled_state() -> SceneState:
     """The cluster that comes with the package."""
     return Scene.opened(Cluster.read(bundled.CLUSTER, release=bundled.RELEASE), title=bundled.TITLE).state
-
-
-def _is_default(option: str) -> bool:
-    """Whether neither the command line nor a settings file says it."""
-    return click.get_current_context().get_parameter_source(option) is ParameterSource.DEFAULT
 
 
 def _serve(lab: LabParts, place: Listening, *, browser: bool | None) -> int:

@@ -26,7 +26,7 @@ def progress(label: str, stream: TextIO, *, smallest: int, hidden: bool = False)
     """What to tell the progress of work with. The bar appears with the first news of work that is at least ``smallest``
     and not done yet; while there is none, something turns after half a second."""
     if hidden or not stream.isatty():
-        yield _nothing
+        yield lambda done, total: None  # noqa: ARG005 - nobody is watching
         return
     bars: list[Any] = []
     with ExitStack() as stack:
@@ -78,7 +78,3 @@ class _Turning:
     def _write(self, text: str) -> None:
         self._stream.write(text)
         self._stream.flush()
-
-
-def _nothing(done: int, total: int) -> None:
-    """Nobody is watching."""

@@ -125,13 +125,13 @@ def _exported(
     scheduler: PodScheduler, engine: Engine, inputs: Inputs, notes: Sequence[str], decisions: Iterable[Decision]
 ) -> Iterator[str]:
     """What kube-scheduler-simulator would export, the results of every plugin on the pods."""
-    from kubescheduler.report.simulator_export import Results, configuration_of, export_text
+    from kubescheduler.report.simulator_export import Results, export_text
 
     results = Results(scheduler, notes)
     for decision in decisions:
         results.note(decision)
     remarks(results.dropped())
-    yield from export_text(inputs.cluster.objects, results, configuration_of(engine))
+    yield from export_text(inputs.cluster.objects, results, engine.document)
 
 
 def _results(

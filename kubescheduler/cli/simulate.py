@@ -84,7 +84,7 @@ def simulate(
       kubescheduler simulate --mirror day.jsonl.gz --release 1.36 -o csv
     """
     from clusterstate.errors import InputError, attempt
-    from kubescheduler.cli.inputs import nothing_collected
+    from kubescheduler.cli.inputs import mirrored_inputs, nothing_collected
 
     check_standard_input(cluster, workload_files)
     check_mirror(mirror, cluster, workload_files)
@@ -93,7 +93,11 @@ def simulate(
         configured = attempt(problems, engine.engine)
         inputs = attempt(
             problems,
-            lambda: _inputs(cluster, workload_files, pending, engine) if mirror is None else _mirrored(mirror, engine),
+            lambda: (
+                _inputs(cluster, workload_files, pending, engine)
+                if mirror is None
+                else mirrored_inputs(mirror, engine.release, engine.gates)
+            ),
         )
         attempt(problems, _check_plot, plot)
         if configured is None or inputs is None or problems:
@@ -101,12 +105,6 @@ def simulate(
         there, workload = inputs
         scheduler = engine.scheduler(configured, there)
     return _run(engine, configured, scheduler, there, workload, preempt=preempt, grace=grace, output=output, plot=plot)
-
-
-def _mirrored(mirror: str, engine: EngineOptions) -> tuple[Cluster, Workload]:
-    from kubescheduler.cli.inputs import mirrored_inputs
-
-    return mirrored_inputs(mirror, engine.release, engine.gates)
 
 
 def _check_plot(plot: str | None) -> None:
@@ -159,10 +157,10 @@ def _run(
         () if listen is not None else rendered_report(report, output, [*notes, *report.notes()], screen_of(sys.stdout))
     )
     if results is not None:
-        from kubescheduler.report.simulator_export import configuration_of, export_text
+        from kubescheduler.report.simulator_export import export_text
 
         remarks(results.dropped())
-        pieces = export_text(there.objects, results, configuration_of(configured))
+        pieces = export_text(there.objects, results, configured.document)
     for piece in pieces:
         click.echo(piece, nl=False)
     remarks(passed_over.remarks())

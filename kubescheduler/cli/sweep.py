@@ -124,12 +124,14 @@ def sweep(
       kubescheduler sweep snapshots/ --grid weights.toml --out rows.csv --scheduler tcp://10.0.0.1:8786
     """
     from clusterstate.errors import InputError, attempt
+    from kubescheduler import __version__
     from kubescheduler.sweep.cases import CustomModules, SweepOptions, cases_of, find_snapshots, parse_seeds
     from kubescheduler.sweep.dask_workers import check_dask
     from kubescheduler.sweep.rows import check_output, columns_of, open_rows
     from kubescheduler.sweep.run_case import with_certificates
 
-    _check_usage(scheduler, workers)
+    if scheduler is not None and workers is not None:
+        raise click.UsageError("--workers is for local processes: leave it out, or leave out --scheduler")
     if pod_files and running is not None:
         raise click.UsageError("say which pods to schedule: either --pods FILE or --running")
     problems: list[str] = []
@@ -149,7 +151,7 @@ def sweep(
         tie_break,
         **wanted,
         running=running or "",
-        version=_version(),
+        version=__version__,
         validate=validate,
         defaulting=not no_defaulting,
         modules=modules,
@@ -159,11 +161,6 @@ def sweep(
     rows = open_rows(out, columns_of(**wanted, running=running is not None))
     summary = _sweep(cases, _runner(scheduler, workers), rows, out, retry_errors=retry_errors)
     return _report(summary, out)
-
-
-def _check_usage(scheduler: str | None, workers: int | None) -> None:
-    if scheduler is not None and workers is not None:
-        raise click.UsageError("--workers is for local processes: leave it out, or leave out --scheduler")
 
 
 def _files_of(places: Sequence[ClusterPlace], out: str) -> list[str]:
@@ -230,12 +227,6 @@ def _pod_files(paths: Sequence[str]) -> tuple[str, ...]:
     if problems:
         raise InputError(problems)
     return tuple(name for path in paths for name in manifests(path))
-
-
-def _version() -> str:
-    from kubescheduler import __version__
-
-    return __version__
 
 
 def _tell_of_twins(number: int) -> None:

@@ -54,13 +54,9 @@ def scene(cluster: Cluster, *, pod: Any = None, sides: Iterable[Any] = ({},), ti
     'a'
     """
     specs = [described(side, cluster.release) for side in sides]
-    pods = [] if pod is None or _waits(cluster, pod) else [pod]
+    named = isinstance(pod, str) and "\n" not in pod and cluster.find_pod(pod) is not None
+    pods = [] if pod is None or named else [pod]
     found = NotebookScene.opened(cluster, pods=pods, sides=specs, title=title)
     if pod is not None and not pods:
         VERBS["edit"](found, {"edit": {"do": "ask", "pod": pod}})
     return found
-
-
-def _waits(cluster: Cluster, pod: Any) -> bool:
-    """Whether a pod is named that the cluster has."""
-    return isinstance(pod, str) and "\n" not in pod and cluster.find_pod(pod) is not None

@@ -190,18 +190,14 @@ def cluster_then(cluster: Cluster, workload: Workload, run: RecordedRun) -> tupl
     cluster = _with_nodes(cluster, workload, run)
     fresh = [record.pod for record in records if record.outcome in (RUNNING, WAITING) and record.pod.key not in there]
     cluster = _with_new(cluster, (*workload.objects, *fresh))
-    placed = {r.pod.key: r.node for r in records if r.outcome == RUNNING and not _on_node(there, r)}
+    stays = {key: pod.node_name for key, pod in there.items()}
+    placed = {r.pod.key: r.node for r in records if r.outcome == RUNNING and stays.get(r.pod.key) != r.node}
     placed |= held
     notes += [HELD_NOTE.format(pod, node) for pod, node in held.items()]
     cluster = cluster.with_hosts(placed) if placed else cluster
     edits = {("Pod", r.pod.key): partial(_with_status, r.pod) for r in records if r.outcome in (RUNNING, WAITING)}
     cluster = cluster._changed(edits) if edits else cluster  # all at once: each edit reads the whole list
     return cluster, notes
-
-
-def _on_node(there: dict[str, Pod], record: PodRecord) -> bool:
-    pod = there.get(record.pod.key)
-    return pod is not None and pod.node_name == record.node
 
 
 def _with_nodes(cluster: Cluster, workload: Workload, run: RecordedRun) -> Cluster:

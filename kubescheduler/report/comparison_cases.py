@@ -31,7 +31,8 @@ def _case(comparison: Comparison, pod: PodComparison, at: int, tolerated: Collec
         drawn = change.moves is not None and change.moves.moved > 0
         return CiCase(group, name, text=_text(comparison, pod, at) if drawn else "")
     text = _text(comparison, pod, at)
-    message = f"{_hosts(pod, at)}: {change.cause}"
+    old, new = pod.outcomes[0].host, pod.outcomes[at + 1].host
+    message = f"{old or 'no node'} before, {new or 'no node'} now: {change.cause}"
     if change.cause is Cause.ERROR:  # nobody can tolerate it: nothing was compared
         return CiCase(group, name, Standing.ERROR, change.cause, message, text)
     if change.cause in tolerated:
@@ -39,22 +40,14 @@ def _case(comparison: Comparison, pod: PodComparison, at: int, tolerated: Collec
     return CiCase(group, name, Standing.FAILED, change.cause, message, text)
 
 
-def _hosts(pod: PodComparison, at: int) -> str:
-    old, new = pod.outcomes[0].host, pod.outcomes[at + 1].host
-    return f"{old or 'no node'} before, {new or 'no node'} now"
-
-
 def _text(comparison: Comparison, pod: PodComparison, at: int) -> str:
     change = pod.changes[at]
     names = comparison.names[0], comparison.names[at + 1]
-    lines = [f"{change.cause}: {MEANINGS[change.cause]}", change.text, _share(change), *_parts(change)]
+    share = "" if change.moves is None else f"goes elsewhere in {change.moves} runs with upstream's ties"
+    lines = [f"{change.cause}: {MEANINGS[change.cause]}", change.text, share, *_parts(change)]
     for name, outcome in zip(names, (pod.outcomes[0], pod.outcomes[at + 1]), strict=True):
         lines.append(f"{name}: {outcome.host or outcome.message}")
     return "\n".join(filter(None, lines))
-
-
-def _share(change: HostChange) -> str:
-    return "" if change.moves is None else f"goes elsewhere in {change.moves} runs with upstream's ties"
 
 
 def _parts(change: HostChange) -> Iterator[str]:

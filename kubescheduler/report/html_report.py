@@ -365,7 +365,7 @@ def render(comparison: Comparison, tolerated: Collection[Cause] = (), advice: Se
     """The whole document. The same comparison gives the same text. tolerated: causes that are marked so. advice: what
     can be done now."""
     parts = {
-        "title": escape(_title(comparison)),
+        "title": escape(f"{' → '.join(comparison.titles)}: {headline(comparison)}"),
         "heading": _heading(comparison),
         "chooser": _chooser(comparison),
         "glance": _per_column(comparison, glance),
@@ -390,10 +390,6 @@ def _advice(lines: Sequence[str]) -> str:
         return ""
     items = "".join(f"<li>{escape(line)}</li>" for line in lines)
     return f'<section aria-labelledby="now">\n<h2 id="now">What now</h2>\n<ul class="now">{items}</ul>\n</section>'
-
-
-def _title(comparison: Comparison) -> str:
-    return f"{' → '.join(comparison.titles)}: {headline(comparison)}"
 
 
 def _heading(comparison: Comparison) -> str:

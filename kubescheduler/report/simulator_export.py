@@ -17,7 +17,7 @@ from clusterstate.manifests.kinds import encode_object
 from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.core.decision import Decision, gave_up
 from kubescheduler.core.decision_records import ExtenderTrace
-from kubescheduler.engine.engine_contract import Engine, PodScheduler
+from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.sources.sanitize import json_text
 
@@ -258,11 +258,6 @@ def annotated(
     return out
 
 
-def configuration_of(engine: Engine) -> Mapping[str, Any]:
-    """The KubeSchedulerConfiguration that an engine was made of; empty for releases without."""
-    return engine.document
-
-
 @attrs.define(eq=False)
 class Results:
     """Collects decisions as they are made."""
@@ -306,21 +301,16 @@ def export(
     configuration: the KubeSchedulerConfiguration that was decided by; empty for releases without.
     """
     lists: dict[str, list[Any]] = {name: [] for name in EXPORTED}
+    list_of = {SECTIONS[name]: name for name in EXPORTED}
     left = dict(pods)
     for obj in objects:
-        key = _list_of(obj)
+        key = list_of.get(type(obj).__name__)
         if key is None:
             continue
         changed = left.pop(obj.key, None) if isinstance(obj, Pod) else None
         lists[key].append(changed or _manifest(obj))
     lists["pods"] += left.values()
     return {**lists, "schedulerConfig": dict(configuration) or None}
-
-
-def _list_of(obj: ClusterObject) -> str | None:
-    """The list of an export that an object belongs in; None: exports do not have its kind."""
-    kind = type(obj).__name__
-    return next((key for key in EXPORTED if SECTIONS.get(key) == kind), None)
 
 
 def _manifest(obj: Any) -> Mapping[str, Any]:

@@ -165,7 +165,7 @@ def timeline_payload(found: Timeline) -> dict[str, Any]:
     return {
         "releases": list(found.releases),
         "hosts": hosts,
-        "groupings": [_grouping(grouping, hosts) for grouping in found.groupings or (_each(hosts),)],
+        "groupings": [_grouping(one, hosts) for one in found.groupings or (Grouping(EACH, {h: h for h in hosts}),)],
         "workloads": workloads,
         "outcomes": outcomes.all,
         "changes": changes.all,
@@ -185,10 +185,6 @@ def _cells(pods: Sequence[Sequence[Outcome]], number_of: dict[str, int]) -> list
         cells.append(0 if cell == before else cell)
         before = cell
     return cells
-
-
-def _each(hosts: Sequence[str]) -> Grouping:
-    return Grouping(EACH, {host: host for host in hosts})
 
 
 def _grouping(grouping: Grouping, hosts: Sequence[str]) -> dict[str, Any]:

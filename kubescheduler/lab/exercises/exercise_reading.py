@@ -306,14 +306,8 @@ def work_of(folder: Path, work: Path | None = None) -> tuple[Exercise, Path]:
     name = needed_text(fields, REFERENCE)
     if faults:
         raise ConfigError(f"{path}: {fault}" for fault in faults)
-    return _referenced(name, folder), folder if work is None else work
-
-
-def _referenced(name: str, folder: Path) -> Exercise:
-    """A shipped exercise, or one whose folder is named, from a student's folder."""
-    if os.sep in name:
-        return read_exercise((folder / name).resolve())
-    return shipped_exercise(name)
+    exercise = read_exercise((folder / name).resolve()) if os.sep in name else shipped_exercise(name)
+    return exercise, folder if work is None else work
 
 
 def start_exercise(exercise: Exercise, folder: Path) -> list[str]:

@@ -74,12 +74,10 @@ class ForbiddenFields(FilesRule, frozen=True):
             for file, documents in files.documents.items()
             for document in documents
             for path, value in leaves(document)
-            if within_any(path, patterns) and self._refused(value)
+            if within_any(path, patterns)
+            and (not self.values or any(fnmatchcase(str(value), pattern) for pattern in self.values))
         ]
         return "; ".join(found)
-
-    def _refused(self, value: Any) -> bool:
-        return not self.values or any(fnmatchcase(str(value), pattern) for pattern in self.values)
 
 
 class OnlyEdits(FilesRule, frozen=True):

@@ -191,10 +191,7 @@ class AllOrNone(RunRule, frozen=True):
             return f"no pod has the label {self.label}"
         for value, members in groups.items():
             if len({each.placed for each in members}) > 1:
-                times = ", ".join(f"{each.name} {_time(each)}" for each in members)
+                moments = ("never" if each.placed is None else f"after {each.placed:g} s" for each in members)
+                times = ", ".join(f"{each.name} {when}" for each, when in zip(members, moments, strict=True))
                 return f"{self.label}={value} was not started at once: {times}"
         return ""
-
-
-def _time(placement: PodPlacement) -> str:
-    return "never" if placement.placed is None else f"after {placement.placed:g} s"

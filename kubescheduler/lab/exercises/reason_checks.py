@@ -222,14 +222,11 @@ class Evicts(RunRule, frozen=True):
         for each in found:
             leaving += _victims(each)
         text = f"it makes {', '.join(sorted(leaving))} leave" if leaving else f"nobody leaves; {where(found[0])}"
-        text = "; ".join((text, *map(_budget, _budgets(run), itertools.repeat(run.cluster.pods))))
+        budgets = [each for each in run.cluster.objects if isinstance(each, PodDisruptionBudget)]
+        text = "; ".join((text, *(_budget(each, run.cluster.pods) for each in budgets)))
         if self.victims is not None and sorted(leaving) != sorted(self.victims):
             return text
         return text if any(fnmatchcase(name, one) for name in leaving for one in self.spares) else ""
-
-
-def _budgets(run: ScenarioRun) -> list[PodDisruptionBudget]:
-    return [each for each in run.cluster.objects if isinstance(each, PodDisruptionBudget)]
 
 
 def _budget(budget: PodDisruptionBudget, pods: list[Pod]) -> str:

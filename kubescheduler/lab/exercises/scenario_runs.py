@@ -290,14 +290,11 @@ class StudentScheduler(msgspec.Struct, frozen=True):
 
     def _comparing(self, cluster: ks.Cluster, asked: Sequence[Path]) -> Callable[[Mapping[str, Any]], ks.Comparison]:
         def compared(other: Mapping[str, Any]) -> ks.Comparison:
-            old = {key: self._given(key, value) for key, value in other.items()}
+            files = {key: str(self.file(other[key])) for key in ("policy", "config") if key in other}
             new = {"release": self.exercise.scheduler.release, **self.options}
-            return ks.compare(cluster, list(asked) or None, old=old, new=new, mode="sequence")
+            return ks.compare(cluster, list(asked) or None, old={**other, **files}, new=new, mode="sequence")
 
         return compared
-
-    def _given(self, key: str, value: str) -> str:
-        return str(self.file(value)) if key in ("policy", "config") else value
 
 
 @contextlib.contextmanager

@@ -212,7 +212,8 @@ class ScoreRows:
         if at < 0 or not len(scored.totals):
             return {"scores": {}, "total": None, "rank": None, "best": False, "chosen": name == self._found.host}
         scores = {rule: self._numbers(rule, at) for rule in scored.scores}
-        scores |= {one.rule: _of_evidence(one) for one in self._besides(name)}
+        for one in self._besides(name):
+            scores[one.rule] = {"raw": one.raw, "normalised": one.normalised, "product": one.product}
         place = int(self.places[row])
         return {
             "scores": scores,
@@ -312,7 +313,3 @@ def _greatest(scores: Scores) -> int:
 
 def _one(scores: Scores, at: int) -> int:
     return scores if isinstance(scores, int) else int(scores[at])
-
-
-def _of_evidence(one: ScoreEvidence) -> dict[str, int]:
-    return {"raw": one.raw, "normalised": one.normalised, "product": one.product}

@@ -112,15 +112,12 @@ def side_of(spec: EngineSpec, letter: str = SIDE_IDS[0], name: str = "", **ties:
 
     ties: ``tie_break`` and ``seed``. Raises ConfigError for a file that cannot be read.
     """
-    side = Side(letter, name or default_name(spec.release), _without_files(spec), **ties)
+    without_files = msgspec.structs.replace(spec, **dict.fromkeys(FILES))
+    side = Side(letter, name or default_name(spec.release), without_files, **ties)
     for kind, document, path in _documents(spec):
         text = document_text(document) if path is None else _yaml_or_json(read_text(path), path)
         side = side.with_document(kind, text)
     return side
-
-
-def _without_files(spec: EngineSpec) -> EngineSpec:
-    return msgspec.structs.replace(spec, **dict.fromkeys(FILES))
 
 
 def _documents(spec: EngineSpec) -> list[tuple[Kind, Mapping[str, Any], Path | None]]:

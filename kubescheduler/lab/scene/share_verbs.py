@@ -14,11 +14,11 @@ from kubescheduler.engine.engine_contract import cache_for
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.engine.spec_fields import BESIDES
 from kubescheduler.lab.scene.lab_document import LONGEST, lab_document, share_text
-from kubescheduler.lab.scene.replayed_scene import Question, replayed_text
+from kubescheduler.lab.scene.replayed_scene import replayed_text
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_state import SceneFault, Side
 from kubescheduler.lab.scene.verb_contract import Parameters, Verb, verb
-from kubescheduler.report.simulator_export import Results, configuration_of, export_text
+from kubescheduler.report.simulator_export import Results, export_text
 from kubescheduler.sources.sanitize import json_text, yaml_dumper
 
 MOST_ASKS = 400
@@ -61,11 +61,8 @@ def exported(
         case "simulator":
             return _file(f"{name}-simulator.json", "application/json", simulator_text(scene, side))
         case "replay":
-            return _file(f"{name}.html", "text/html", replayed_text(scene, verbs, _questions(asks)))
-
-
-def _questions(asks: Sequence[AskedBefore]) -> Iterator[Question]:
-    return ((ask.verb, ask.params) for ask in asks[-MOST_ASKS:])
+            questions = [(ask.verb, ask.params) for ask in asks[-MOST_ASKS:]]
+            return _file(f"{name}.html", "text/html", replayed_text(scene, verbs, questions))
 
 
 def manifests_text(scene: Scene) -> str:
@@ -94,7 +91,7 @@ def simulator_text(scene: Scene, side: str) -> str:
     results = Results(scheduler)
     for pod in cluster.pending():
         results.note(scheduler.decide(pod, preempt=True))
-    return "".join(export_text(cluster.objects, results, configuration_of(engine)))
+    return "".join(export_text(cluster.objects, results, engine.document))
 
 
 def _file(name: str, media_type: str, text: str) -> dict[str, Any]:

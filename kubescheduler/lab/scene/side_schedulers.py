@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import attrs
@@ -102,7 +102,10 @@ def cache_change(cluster: Cluster, before: Cluster) -> CacheChange | None:
     if len(new) + len(old) > MOST_CHANGED or not all(map(_changeable, (*new, *old))):
         return None
     left, kept = set(map(id, old)), set(map(id, new))
-    if not _same((each for each in then if id(each) not in left), (each for each in now if id(each) not in kept)):
+    stayed = zip(
+        (each for each in then if id(each) not in left), (each for each in now if id(each) not in kept), strict=True
+    )
+    if not all(one is other for one, other in stayed):
         return None
     nodes = [each for each in new if isinstance(each, Node)]
     names = {node.name for node in nodes}
@@ -131,10 +134,6 @@ def _without(objects: Sequence[ClusterObject], others: Iterable[ClusterObject]) 
 
 def _changeable(obj: ClusterObject) -> bool:
     return isinstance(obj, Node) or (isinstance(obj, Pod) and bool(obj.node_name))
-
-
-def _same(some: Iterator[ClusterObject], others: Iterator[ClusterObject]) -> bool:
-    return all(one is other for one, other in zip(some, others, strict=True))
 
 
 def _pods_on(objects: Iterable[ClusterObject], names: set[str]) -> list[Pod]:

@@ -58,7 +58,8 @@ class _Text:
         elif isinstance(node, yaml.SequenceNode) and _both(list, before, after):
             yield from self._sequence(node, before, after)
         elif isinstance(node, yaml.ScalarNode) and not isinstance(after, dict | list):
-            yield node.start_mark.index, self._end(node), json_text(after) if self._flows(node) else _scalar(after)
+            as_json = node.style == '"'
+            yield node.start_mark.index, self._end(node), json_text(after) if as_json else _scalar(after)
         else:
             yield node.start_mark.index, self._end(node), self._shown(after, node)
 
@@ -152,10 +153,6 @@ class _Text:
         while end > node.start_mark.index and self._text[end - 1] in " \t\n\r":
             end -= 1
         return int(end)
-
-    def _flows(self, node: yaml.ScalarNode) -> bool:
-        """Whether a scalar is written as JSON has it."""
-        return node.style == '"'
 
     def _shown(self, value: Any, node: yaml.Node) -> str:
         return _block(value, node.start_mark.column) if not getattr(node, "flow_style", False) else json_text(value)
