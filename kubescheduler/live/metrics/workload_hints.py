@@ -36,7 +36,7 @@ PAUSE = 0.02
 """Seconds between looks at whether the scheduler rests."""
 
 
-class Beside(msgspec.Struct, frozen=True, eq=False):
+class RestingLoop(msgspec.Struct, frozen=True, eq=False):
     """The loop that a search is made beside."""
 
     cache: ClusterCache
@@ -72,7 +72,7 @@ class WorkloadHints:
     def __init__(
         self,
         search: Search,
-        beside: Beside,
+        beside: RestingLoop,
         clock: WallClock,
         raised: Callable[[str, BaseException], None],
         begin: Callable[[Callable[[], None]], None] = in_thread,

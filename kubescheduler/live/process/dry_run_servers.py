@@ -10,7 +10,7 @@ import msgspec
 from kubescheduler.live.dry_run.dry_run_process import DryRunMetrics, DryRunProcess
 from kubescheduler.live.klog import LogLine
 from kubescheduler.live.metrics.unschedulable_workloads import Hints, no_hints
-from kubescheduler.live.metrics.workload_hints import Beside, WorkloadHints
+from kubescheduler.live.metrics.workload_hints import RestingLoop, WorkloadHints
 from kubescheduler.live.process.live_settings import LiveSettings
 from kubescheduler.live.process.process_servers import ServedProcess, process_servers
 from kubescheduler.live.serving.routes import MetricsSources, nothing
@@ -53,7 +53,7 @@ def _hints(settings: LiveSettings, says: Callable[[str], None], process: DryRunP
     if settings.hints is None:
         return no_hints
     shadow = process.shadow
-    beside = Beside(shadow.cache, shadow.ask, lambda: shadow.is_idle)
+    beside = RestingLoop(shadow.cache, shadow.ask, lambda: shadow.is_idle)
 
     def raised(doing: str, error: BaseException) -> None:
         says(f"{doing}: {error}")

@@ -26,7 +26,7 @@ from kubescheduler.live.leadership.elector import ElectionListener, ElectionTimi
 from kubescheduler.live.leadership.resource_locks import ResourceLock, resource_lock
 from kubescheduler.live.live_scheduler import Dependencies, LiveScheduler
 from kubescheduler.live.metrics.unschedulable_workloads import Hints, no_hints
-from kubescheduler.live.metrics.workload_hints import Beside, WorkloadHints
+from kubescheduler.live.metrics.workload_hints import RestingLoop, WorkloadHints
 from kubescheduler.live.process.process_context import ProcessContext
 from kubescheduler.live.process.release_live import LiveRelease
 from kubescheduler.live.recording.broadcaster import EventBroadcaster, Surface
@@ -269,7 +269,7 @@ def set_up(context: ProcessContext, stop: Callable[[], None]) -> SchedulerParts:
     )
     hints: Hints = no_hints
     if settings.hints is not None:
-        beside = Beside(scheduler.parts.services.cache, scheduler.ask, lambda: scheduler.is_idle)
+        beside = RestingLoop(scheduler.parts.services.cache, scheduler.ask, lambda: scheduler.is_idle)
         hints = WorkloadHints(settings.hints, beside, context.clock, context.raised).of
     scheduler.each_second = context.metrics.watch(scheduler.loop, scheduler.parts, profiles, hints)
     candidacy = None

@@ -21,8 +21,8 @@ from kubescheduler.live.metrics.workload_hints import (
     KEPT,
     LONGEST,
     MOST,
-    Beside,
     KnownHint,
+    RestingLoop,
     Workload,
     WorkloadHints,
 )
@@ -56,7 +56,7 @@ class Loop:
         self.fails = False
         self.hints = WorkloadHints(
             self._search,
-            Beside(self.cache, lambda work: work(), self._idle),
+            RestingLoop(self.cache, lambda work: work(), self._idle),
             self.clock,
             lambda doing, error: self.troubles.append(f"{doing}: {error}"),
             lambda work: work(),
