@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -172,14 +173,8 @@ def compare(
         tolerated = attempt(problems, causes, tolerate)
         sides = attempt(problems, engines_of, old, new, plugin, extenders)
         specs = [spec for spec, _ in sides or ()]
-        inputs = attempt(
-            problems,
-            lambda: (
-                read_asked(cluster, pod_files, running, specs, not no_defaulting, validate)
-                if mirror is None
-                else _mirrored(mirror, specs)
-            ),
-        )
+        reads = partial(read_asked, cluster, pod_files, running, specs, not no_defaulting, validate)
+        inputs = attempt(problems, reads if mirror is None else partial(_mirrored, mirror, specs))
         if sides is None or inputs is None or tolerated is None or problems:
             raise InputError(problems)
     if steps:
