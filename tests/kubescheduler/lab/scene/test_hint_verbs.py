@@ -123,11 +123,11 @@ def test_a_search_that_is_stopped_is_not_gone_on_with(monkeypatch: pytest.Monkey
     count = [0]
     whole = Trials.decide
 
-    def decide(self: Trials, proposals: Any) -> Any:
+    def decide(self: Trials, proposals: Any, **how: Any) -> Any:
         count[0] += 1
         if count[0] == 5:
             raise Stopped
-        return whole(self, proposals)
+        return whole(self, proposals, **how)
 
     monkeypatch.setattr(Trials, "decide", decide)
     with pytest.raises(Stopped):
