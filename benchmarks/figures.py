@@ -40,7 +40,7 @@ def placing() -> Iterator[Measurement]:
         title = f"{release} Basic"
         asked = {"name": "SchedulingBasic", "release": release, "nodes": NODES, "pods": 3_000}
         yield Measurement(sample_workload, asked, (Headline(title, aim=aim),), {"pods": 2_000})
-        own = Headline(f"{title}, own labels", aim="80 % of Basic", share_of=title)
+        own = Headline(f"{title}, own labels", aim="75 % of Basic", share_of=title)
         yield Measurement(sample_workload, {**asked, "own_labels": True}, (own,), {"pods": 2_000})
         bulk = Headline(f"{title} in bulk", aim="100,000")
         many = {**asked, "pods": 30_000, "bulk": True}
@@ -53,7 +53,7 @@ def workloads() -> Iterator[Measurement]:
         for name in (*AFFINITY, *OTHERS):
             if WORKLOADS[name].runs_on(release):
                 asked = {"name": name, "release": release, "nodes": NODES, "pods": 1_500}
-                found = Headline(f"{release} {name}", aim="6,000" if name in AFFINITY else "")
+                found = Headline(f"{release} {name}", aim="5,000" if name in AFFINITY else "")
                 yield Measurement(sample_workload, asked, (found,), {"pods": 1_000})
 
 
@@ -62,7 +62,7 @@ def preempting() -> Iterator[Measurement]:
     for release in RELEASES:
         for name, pods, before in (("PreemptionBasic", 500, 150), ("PreemptionNominated", 200, 40)):
             asked = {"name": name, "release": release, "nodes": NODES, "pods": pods}
-            headline = Headline(f"{release} {name}", aim="2,000")
+            headline = Headline(f"{release} {name}", aim="1,500" if name == "PreemptionNominated" else "2,000")
             yield Measurement(sample_workload, asked, (headline,), {"pods": before}, seconds=6)
 
 
@@ -74,7 +74,7 @@ def objects_around() -> Iterator[Measurement]:
         yield Measurement(
             sample_scene,
             own,
-            (Headline(title, "1000 services, pods of 1000 apps", aim="5,000"),),
+            (Headline(title, "1000 services, pods of 1000 apps", aim="2,500"),),
             {"pods": 4_000},
             seconds=14,
         )
@@ -97,7 +97,7 @@ def large() -> Iterator[Measurement]:
     """50,000 nodes and 150,000 running pods."""
     for release in ("1.16", "1.36"):
         asked = {"release": release, "nodes": 50_000, "running": 150_000}
-        ways = (("one by one", "2,000, 2 GB"), ("in bulk", "50,000, 2 GB"))
+        ways = (("one by one", "5,000, 2 GB"), ("in bulk", "50,000, 2 GB"))
         headlines = tuple(Headline(f"{release} 50,000 nodes {part}", part, aim=aim) for part, aim in ways)
         before = {"pods": 200, "bulk_pods": 200}
         yield Measurement(sample_size, asked, headlines, before, seconds=26)
@@ -164,7 +164,7 @@ def commands(folder: Path, openb: tuple[Path, Path] | None) -> Iterator[Measurem
     yield _command("kubescheduler --help", ["--help"], "0.1 s", repeat=3)
     for release in ("1.16", "1.36"):
         shown = ["schedule", str(example / "cluster.yaml"), "--pod", str(example / "pod.yaml"), "--release", release]
-        yield _command(f"{release} schedule, the example", shown, "0.25 s", repeat=3)
+        yield _command(f"{release} schedule, the example", shown, "0.3 s", repeat=3)
     for release in ("1.16", "1.36"):
         for piped in (None, str(files.cluster)):
             way = "a file" if piped is None else "a pipe"
@@ -183,7 +183,7 @@ def commands(folder: Path, openb: tuple[Path, Path] | None) -> Iterator[Measurem
     for release in ("1.16", "1.36") if openb else ():
         nodes, pods = map(str, openb or ())
         shown = ["simulate", nodes, "--workload", pods, "--release", release]
-        yield _command(f"{release} simulate, the openb trace", shown, "2 s", seconds=13)
+        yield _command(f"{release} simulate, the openb trace", shown, "4 s", seconds=13)
 
 
 def _command(

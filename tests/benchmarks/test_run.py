@@ -41,7 +41,7 @@ def test_figures(tmp_path: Path) -> None:
     assert found.stderr.startswith("3 measurements, 2 rounds: about 1 min where nothing else runs, no more than 120")
     assert [line.partition("  ")[0] for line in found.stdout.splitlines()[1:]] == list(saved(path))
     assert found.stdout.count("1,000/s") == 6
-    assert "80 % of Basic (is 100%)" in found.stdout
+    assert "75 % of Basic (is 100%)" in found.stdout
 
 
 @pytest.mark.parametrize(
