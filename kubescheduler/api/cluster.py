@@ -14,7 +14,7 @@ from clusterstate.manifests.strictness import strictness_of
 from clusterstate.objects import Node, Pod, PriorityClass
 from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.api.what_if import WhatIf
-from kubescheduler.core.sharing import CopiedAsItself
+from kubescheduler.core.results import CopiedAsItself
 from kubescheduler.engine.engine_contract import filled_cache
 from kubescheduler.inputs import manifest_builders
 from kubescheduler.inputs.entries import Entries, Entry, key_of, shared

@@ -14,7 +14,7 @@ import msgspec
 from clusterstate.errors import StaleDecisionError
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.equal_runs import placed_in_order
-from kubescheduler.core.sharing import AT_ONCE
+from kubescheduler.core.results import AT_ONCE
 from kubescheduler.engine.engine_contract import cache_for
 
 if TYPE_CHECKING:

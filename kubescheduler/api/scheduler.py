@@ -14,7 +14,7 @@ from kubescheduler.api.engine_choice import engine_spec, tie_break_of
 from kubescheduler.api.replayed_runs import Journal, RunsToReplay
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.equal_runs import placed_in_order
-from kubescheduler.core.sharing import NotPickled, OneAtATime, in_turn
+from kubescheduler.core.results import NotPickled, OneAtATime, in_turn
 from kubescheduler.engine.engine_contract import cache_for
 from kubescheduler.extender.access import LIVE
 from kubescheduler.inputs.entries import key_of, named

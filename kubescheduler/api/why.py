@@ -16,8 +16,8 @@ from kubescheduler.api.gang_members import GangMembers, come_by, gang_members
 from kubescheduler.comparison.contributions import Judgement, terms
 from kubescheduler.comparison.running_pods import Absences, renewed, runs, stays
 from kubescheduler.core.decision import Decision, gave_up
+from kubescheduler.core.results import Shown, ShownTable
 from kubescheduler.core.selection import TieBreak
-from kubescheduler.core.shown_table import Shown, ShownTable
 from kubescheduler.engine.engine_contract import Engine, PodScheduler, cache_for
 from kubescheduler.hinting.hint_search import HintSearch
 from kubescheduler.hinting.proposals import PodHints

@@ -19,7 +19,7 @@ from clusterstate.usage import wrap
 from kubescheduler.core.decision_records import ExtenderTrace
 from kubescheduler.core.filter_results import FilterResults
 from kubescheduler.core.nominated import nominated_changes
-from kubescheduler.core.shown_table import Shown, ShownTable
+from kubescheduler.core.results import Shown, ShownTable
 from predicates.types import FitPredicate, NodeError
 from priorities.score_evidence import ScoreEvidence
 from priorities.types import PriorityConfig, PriorityError

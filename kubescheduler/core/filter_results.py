@@ -11,7 +11,7 @@ import numpy as np
 from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import FrozenMap, Pod
 from kubescheduler.core.lazy_results import NO_VALUES, RowValues, row_values
-from kubescheduler.core.sharing import AT_ONCE, Turn
+from kubescheduler.core.results import AT_ONCE, Turn
 from kubescheduler.core.status import Code, Status
 from predicates.types import NodeError, StatusError, Verdict, failing
 

@@ -15,7 +15,7 @@ from clusterstate.objects import Pod
 from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import nominee_of
-from kubescheduler.core.filtering import Filtered
+from kubescheduler.core.filter_and_score import Filtered
 from kubescheduler.core.pod_classes import ClassState, Memory
 from kubescheduler.core.preemption import PreemptionMemory
 from kubescheduler.core.preemption import preempt as find_preemption

@@ -25,9 +25,8 @@ from kubescheduler.core.decision import NO_NODES, Decision, ScoreSource
 from kubescheduler.core.decision_records import ExtenderTrace
 from kubescheduler.core.evidence import Explainer
 from kubescheduler.core.extender_calls import SnapshotRows, filter_with_extenders, score_with_extenders
-from kubescheduler.core.filtering import Filtered, find_feasible
+from kubescheduler.core.filter_and_score import Filtered, Scored, find_feasible, prioritize
 from kubescheduler.core.pod_classes import ClassState, Memory
-from kubescheduler.core.scoring import Scored, prioritize
 from kubescheduler.core.selection import TieBreak
 from kubescheduler.core.status import Status
 from kubescheduler.core.total_tables import LazyScores

@@ -20,8 +20,7 @@ from clusterstate.objects import Pod
 from kubecel.api_names import go_quote
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.status import Code, Status, is_success
-from kubescheduler.cycle.assumed_pods import AssumedPods
-from kubescheduler.cycle.bindings import ThreadedBindings
+from kubescheduler.cycle.bindings import AssumedPods, ThreadedBindings
 from kubescheduler.cycle.cycle_rules import FailedPodFate
 from kubescheduler.cycle.failures import FailureRecord, Stage, nomination_patch, status_patch
 from kubescheduler.framework.contract.cycle_state import Cancellation, CycleState

@@ -30,7 +30,7 @@ from clusterstate.objects import (
     TopologySpreadConstraint,
 )
 from kubescheduler.core.decision import Decision
-from kubescheduler.core.shown_table import Shown, ShownTable
+from kubescheduler.core.results import Shown, ShownTable
 from kubescheduler.engine.engine_contract import Engine
 
 POD, CLUSTER, NODE, RUNNING, CONFIGURATION = "pod", "cluster", "node", "running pods", "configuration"

@@ -8,7 +8,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kubescheduler.core.shown_table import ShownTable
+    from kubescheduler.core.results import ShownTable
 
 LINE = "border-bottom:1px solid rgba(128,128,128,.35)"
 CELL = "padding:.15em .8em .15em 0;vertical-align:top;"

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from clusterstate.errors import ConfigError, KubeSchedulerError
-from kubescheduler.core.shown_table import ShownTable
+from kubescheduler.core.results import ShownTable
 from kubescheduler.notebook.static_tables import WIDTH, html_page, html_table, html_text
 
 if TYPE_CHECKING:

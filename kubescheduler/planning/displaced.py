@@ -9,7 +9,7 @@ import msgspec
 
 from clusterstate.objects import Pod
 from kubescheduler.core.decision import Decision
-from kubescheduler.core.shown_table import Shown
+from kubescheduler.core.results import Shown
 from kubescheduler.hinting.proposals import Hint
 from kubescheduler.planning.budgets import Health
 from kubescheduler.planning.departures import Fate

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from kubescheduler.core.shown_table import ShownTable
+from kubescheduler.core.results import ShownTable
 from kubescheduler.planning.displaced import HEADER, Displaced, counts_text, needs_text
 from kubescheduler.planning.drain import Blocked, Stays
 from kubescheduler.planning.drain_order import Order, Surge

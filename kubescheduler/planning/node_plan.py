@@ -14,8 +14,8 @@ from clusterstate.cache import ClusterCache
 from clusterstate.objects import ClusterObject, Pod
 from clusterstate.podinfo import pod_key
 from clusterstate.usage import CPU, MEMORY
+from kubescheduler.core.results import Shown, ShownTable
 from kubescheduler.core.selection import TieBreak
-from kubescheduler.core.shown_table import Shown, ShownTable
 from kubescheduler.engine.engine_contract import Engine, cache_for
 from kubescheduler.hinting.hint_search import HintSearch
 from kubescheduler.hinting.proposals import PodHints

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from kubescheduler.comparison.effects import Utilisation
-from kubescheduler.core.shown_table import Shown, ShownTable
+from kubescheduler.core.results import Shown, ShownTable
 from kubescheduler.planning.displaced import HEADER, Displaced, budgets_dict, counts_text, needs_text
 from kubescheduler.planning.outage import Lost, StayingPod, WorkloadLoss
 from kubescheduler.planning.rehearsal import LOST_NODE

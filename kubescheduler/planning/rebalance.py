@@ -26,8 +26,8 @@ from clusterstate.errors import InputError, nearest
 from clusterstate.objects import ClusterObject, Node, Pod
 from clusterstate.podinfo import pod_key
 from clusterstate.usage import CPU
+from kubescheduler.core.results import Shown, ShownTable
 from kubescheduler.core.selection import TieBreak
-from kubescheduler.core.shown_table import Shown, ShownTable
 from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.planning.budgets import is_counted
 from kubescheduler.planning.departures import Fate, fate_of

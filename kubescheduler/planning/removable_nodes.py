@@ -20,8 +20,8 @@ import msgspec
 from clusterstate.daemon_pods import MIRROR, is_daemon_pod
 from clusterstate.objects import ClusterObject, Node, Pod
 from clusterstate.usage import CPU, MEMORY
+from kubescheduler.core.results import Shown, ShownTable
 from kubescheduler.core.selection import TieBreak
-from kubescheduler.core.shown_table import Shown, ShownTable
 from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.planning.departures import Fate, controller_of, fate_of
 from kubescheduler.planning.drain import DrainFlags, chosen, drained

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from clusterstate.podinfo import PodInfo
     from clusterstate.snapshot import Snapshot
     from kubescheduler.queue.entry import Backoff, QueueEntry
-    from kubescheduler.queue.queueing_hints import ClusterEvent, Event, QueueingHints
-    from kubescheduler.queue.registered_events import Events
+    from kubescheduler.queue.queueing_hints import ClusterEvent, Event, Events, QueueingHints
 
 
 class QueuePolicy(msgspec.Struct, frozen=True, eq=False):

@@ -17,8 +17,7 @@ import msgspec
 import numpy as np
 
 from clusterstate.errors import ClusterStateError
-from kubescheduler.queue.entry import Backoff, Place, QueueEntry, by_priority
-from kubescheduler.queue.heap import KeyedHeap
+from kubescheduler.queue.entry import Backoff, KeyedHeap, Place, QueueEntry, by_priority
 from kubescheduler.queue.queue_policy import changes_more_than_status
 from kubescheduler.queue.queueing_hints import (
     ASSIGNED_POD,

@@ -36,7 +36,7 @@ from kubescheduler.extender.answered_nodes import AnsweredRows1_16
 from kubescheduler.extender.answers import first_value
 from kubescheduler.extender.encoding import pod_as_read
 from kubescheduler.extender.wire import capitalised_arguments, only_200, url_of_verb
-from kubescheduler.queue.pending_pods import queue_order
+from kubescheduler.queue.entry import queue_order
 from kubescheduler.releases import v1_4
 from kubescheduler.releases.daemon_controllers import DaemonController, bound_by_affinity, passing, tolerant
 from kubescheduler.releases.recorded_processes import live_1_16
@@ -138,7 +138,7 @@ def queue() -> QueuePolicy:
 def loop() -> LegacyLoop:
     """The queue, the cycles and what is done at their points."""
     from kubescheduler.cycle import cycle_rules, failures
-    from kubescheduler.cycle.cycle_plugins import VolumeSteps
+    from kubescheduler.cycle.cycle_rules import VolumeSteps
     from kubescheduler.queue.scheduling_queue import SchedulingQueue
     from kubescheduler.releases.release import LegacyLoop
 

@@ -56,7 +56,7 @@ def by_events(older: QueuePolicy) -> QueuePolicy:
     """Pods are moved by what plugins registered."""
     from clusterstate.objects import Service
     from kubescheduler.queue import queue_policy, queueing_hints
-    from kubescheduler.queue.registered_events import EVENTS_1_21
+    from kubescheduler.queue.queueing_hints import EVENTS_1_21
 
     return replace(
         older,

@@ -104,7 +104,7 @@ def created(_: str) -> str:
 
 def by_registered(older: QueuePolicy) -> QueuePolicy:
     """What plugins register."""
-    from kubescheduler.queue.registered_events import EVENTS_1_22
+    from kubescheduler.queue.queueing_hints import EVENTS_1_22
 
     return replace(older, events=EVENTS_1_22)
 

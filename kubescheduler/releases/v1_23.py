@@ -71,7 +71,7 @@ def nominating(older: ReleaseCycles) -> ReleaseCycles:
 
 def by_registered(older: QueuePolicy) -> QueuePolicy:
     """VolumeBinding looks at labels of nodes alone."""
-    from kubescheduler.queue.registered_events import EVENTS_1_23
+    from kubescheduler.queue.queueing_hints import EVENTS_1_23
 
     return replace(older, events=EVENTS_1_23)
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 def for_five_minutes(older: QueuePolicy) -> QueuePolicy:
     """How long pods lie without an event, and which events move them."""
-    from kubescheduler.queue.registered_events import EVENTS_1_24
+    from kubescheduler.queue.queueing_hints import EVENTS_1_24
 
     return replace(older, lies_for=300.0, events=EVENTS_1_24)
 

@@ -44,7 +44,7 @@ from kubescheduler.extender.wire import (
     not_in_map,
     url_with_lost_version,
 )
-from kubescheduler.queue.pending_pods import arrival_order
+from kubescheduler.queue.entry import arrival_order
 from kubescheduler.releases.daemon_controllers import DaemonController, as_written, named_node, runs_on_1_4
 from kubescheduler.releases.release import LegacyRules, Release
 from kubescheduler.sources.cluster_input import Filling
@@ -129,7 +129,7 @@ def queue() -> QueuePolicy:
 def loop() -> LegacyLoop:
     """The queue, the cycles and what is done at their points."""
     from kubescheduler.cycle import cycle_rules, failures
-    from kubescheduler.cycle.cycle_plugins import NoPlugins
+    from kubescheduler.cycle.cycle_rules import NoPlugins
     from kubescheduler.queue.fifo import FIFO
     from kubescheduler.releases.release import LegacyLoop
 

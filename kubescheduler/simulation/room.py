@@ -12,7 +12,7 @@ import msgspec
 from clusterstate.objects import ObjectMeta, Pod
 from kubescheduler.core.decision import Decision, gave_up
 from kubescheduler.core.equal_runs import MOST, PlacedRun, placed_in_order
-from kubescheduler.core.shown_table import Shown, ShownTable
+from kubescheduler.core.results import Shown, ShownTable
 from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.releases.daemon_controllers import target_node
 from kubescheduler.simulation.pods_to_place import daemon_set_of

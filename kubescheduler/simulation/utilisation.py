@@ -13,7 +13,7 @@ from clusterstate.cache import ClusterCache
 from clusterstate.columns import Columns
 from clusterstate.objects import Node
 from clusterstate.usage import CPU, MEMORY, PODS
-from kubescheduler.core.shown_table import Shown, ShownTable
+from kubescheduler.core.results import Shown, ShownTable
 from predicates.refusal_evidence import amount
 
 Amounts = tuple[int, ...]

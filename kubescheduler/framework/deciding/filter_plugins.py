@@ -13,7 +13,7 @@ from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import Pod
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.answers import CheckState
-from kubescheduler.core.filtering import Filtered
+from kubescheduler.core.filter_and_score import Filtered
 from kubescheduler.core.nominated import Found, apart_from, judged_one_by_one, judgements_of
 from kubescheduler.core.status import Code
 from kubescheduler.framework.contract.cycle_state import CycleState

@@ -25,7 +25,7 @@ from kubescheduler.core.decision import FRAMEWORK_SCALE, NO_NODES, Decision, Sco
 from kubescheduler.core.decision_records import ExtenderTrace
 from kubescheduler.core.evidence import Explainer
 from kubescheduler.core.extender_calls import Extender, score_with_extenders
-from kubescheduler.core.filtering import Filtered
+from kubescheduler.core.filter_and_score import Filtered
 from kubescheduler.core.pod_classes import ClassState, Memory
 from kubescheduler.core.preemption import PreemptionMemory
 from kubescheduler.core.schedule_one import Attempt

@@ -30,8 +30,7 @@ from kubescheduler.framework.running.framework_runtime import Framework
 from kubescheduler.framework.running.framework_services import Services
 
 if TYPE_CHECKING:
-    from kubescheduler.queue.entry import Order, QueueEntry
-    from kubescheduler.queue.heap import Rank
+    from kubescheduler.queue.entry import Order, QueueEntry, Rank
 
 Build = Callable[[Profile], Framework]
 

@@ -32,7 +32,7 @@ from kubescheduler.api import replayed_runs
 from kubescheduler.api.replayed_runs import LazyDecision
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.equal_runs import placed_in_order
-from kubescheduler.core.sharing import OneAtATime
+from kubescheduler.core.results import OneAtATime
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.releases import v1_16
 from tests.support.custom.extender_process import extender

@@ -16,7 +16,7 @@ from clusterstate.errors import ConfigError
 from clusterstate.objects import FrozenMap
 from kubescheduler.cli import run
 from kubescheduler.config.gates import ReleaseGates
-from kubescheduler.cycle.cycle_plugins import NoPlugins
+from kubescheduler.cycle.cycle_rules import NoPlugins
 from kubescheduler.engine.evaluate_protocol import evaluate
 from kubescheduler.engine.loop_parts import loop_parts
 from kubescheduler.engine.spec import EngineSpec

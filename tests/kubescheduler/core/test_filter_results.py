@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import Preemption, nominee_of
+from kubescheduler.core.filter_and_score import Scored
 from kubescheduler.core.filter_results import fit_error_1_16, fit_error_1_36, items
-from kubescheduler.core.scoring import Scored
 from kubescheduler.core.status import Code, Status
 from tests.support.build import make_pod
 

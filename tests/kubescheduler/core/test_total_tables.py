@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from clusterstate.growable import IntArray, Mask
 from clusterstate.usage import wrap
-from kubescheduler.core.scoring import Scored
+from kubescheduler.core.filter_and_score import Scored
 from kubescheduler.core.selection import FirstByName
 from kubescheduler.core.total_tables import LazyScores, TotalTable, score_lines
 from priorities.types import PriorityConfig

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clusterstate.errors import ClusterStateError
-from kubescheduler.cycle.assumed_pods import AssumedPods
+from kubescheduler.cycle.bindings import AssumedPods
 from tests.support.build import cache_of, make_node, make_pod
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import kubescheduler as ks
-from kubescheduler.core.shown_table import ShownTable
+from kubescheduler.core.results import ShownTable
 from kubescheduler.notebook.static_tables import WIDTH
 from tests.support.releases_tried import RELEASES_TRIED
 

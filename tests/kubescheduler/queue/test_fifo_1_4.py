@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.objects import Pod
-from kubescheduler.queue.pending_pods import arrival_order
+from kubescheduler.queue.entry import arrival_order
 from tests.support.build import labels, make_node, make_pod
 from tests.support.queues.release_queues import ERROR, Setting
 

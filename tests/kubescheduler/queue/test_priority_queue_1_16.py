@@ -24,9 +24,7 @@ from clusterstate.objects import (
     StorageClass,
     Taint,
 )
-from kubescheduler.queue.entry import Backoff, QueueEntry
-from kubescheduler.queue.heap import KeyedHeap
-from kubescheduler.queue.pending_pods import queue_order
+from kubescheduler.queue.entry import Backoff, KeyedHeap, QueueEntry, queue_order
 from kubescheduler.queue.queue_policy import (
     BackoffsByKey,
     changes_more_than_status,

@@ -1,12 +1,15 @@
-"""What may be shared: by threads one at a time, and with other processes not at all."""
+"""What results have in common: one thread at a time puts them together, they are not pickled, and they print as tables
+and show themselves in a notebook; how is imported when somebody asks."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
 from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar
+
+import msgspec
 
 Turn = AbstractContextManager[object]
 """What is held while one thread works; the same thread may hold it again."""
@@ -70,3 +73,42 @@ class CopiedAsItself(NotPickled):
 
     def __deepcopy__(self, memo: Any) -> Self:
         return self
+
+
+class ShownTable(msgspec.Struct, frozen=True):
+    """A title, a table of texts and numbers, and a line below."""
+
+    title: str
+    header: Sequence[str] = ()
+    rows: Sequence[Sequence[object]] = ()
+    below: str = ""
+    marked: int | None = None
+    """The row that stands out."""
+
+    def text(self) -> str:
+        """Aligned columns, numbers to the right; the last column is broken where a line would be too long."""
+        from kubescheduler.notebook.static_tables import table_text
+
+        return table_text(self)
+
+    def html(self) -> str:
+        """The same as a small static page."""
+        from kubescheduler.notebook.static_tables import table_html
+
+        return table_html(self)
+
+
+class Shown:
+    """What prints as a table and shows itself in a notebook."""
+
+    __slots__ = ()
+
+    def table(self) -> ShownTable:
+        """What is shown."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return self.table().text()
+
+    def _repr_html_(self) -> str:
+        return self.table().html()
