@@ -29,7 +29,7 @@ from kubescheduler.framework.contract.custom_plugins import misnamed_methods, ne
 from kubescheduler.framework.contract.plugin import points_of
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Point
 from kubescheduler.framework.deciding.opportunistic_batch import Turn, TurnNumbers
-from kubescheduler.framework.deciding.schedule_pod import FrameworkScheduler
+from kubescheduler.framework.deciding.profile_attempt import FrameworkScheduler
 from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityArgs
 from kubescheduler.framework.plugins.plugin_record import factories
 from kubescheduler.framework.profiles.plugin_loading import registry_with

@@ -49,7 +49,7 @@ from clusterstate.release_view import ReleaseView
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.decision import Decision
 from kubescheduler.framework.contract.plugin import Plugin
-from kubescheduler.framework.deciding.schedule_pod import FrameworkScheduler
+from kubescheduler.framework.deciding.profile_attempt import FrameworkScheduler
 from kubescheduler.framework.plugins.node_label import NodeLabelArgs
 from kubescheduler.framework.plugins.plugin_record import factories
 from kubescheduler.framework.plugins.requested_to_capacity_ratio import RequestedToCapacityRatioArgs

@@ -34,12 +34,12 @@ from kubescheduler.framework.deciding.opportunistic_batch import (
     Turn,
     TurnNumbers,
 )
-from kubescheduler.framework.deciding.profile_attempt import ProfileScheduler
+from kubescheduler.framework.deciding.profile_attempt import FrameworkScheduler
 from kubescheduler.framework.deciding.score_plugins import EVERY_NODE, HeapTie, heap_root
 
 
 def placed_in_bulk(  # noqa: PLR0911
-    host: ProfileScheduler, pods: Sequence[Pod], is_held: Callable[[Pod], bool], numbers: TurnNumbers
+    host: FrameworkScheduler, pods: Sequence[Pod], is_held: Callable[[Pod], bool], numbers: TurnNumbers
 ) -> PlacedRun | None:
     """Decides and assumes the first of the pods that no plugin can tell apart; see ``GenericScheduler.place_run``.
 
@@ -68,7 +68,7 @@ def placed_in_bulk(  # noqa: PLR0911
     return ready.assume(pods, placings, host.frame.release)
 
 
-def _can_run(host: ProfileScheduler) -> bool:
+def _can_run(host: FrameworkScheduler) -> bool:
     """Whether pods may be placed in bulk at all: by plugins that are known, with nobody who measures."""
     compiled = host.compiled
     custom = compiled.own_pre_filters or compiled.own_filters or compiled.own_scores
@@ -81,7 +81,7 @@ def _can_run(host: ProfileScheduler) -> bool:
 
 
 def _scoring(
-    host: ProfileScheduler, pod: Pod, state: ProfileState, snapshot: Snapshot
+    host: FrameworkScheduler, pod: Pod, state: ProfileState, snapshot: Snapshot
 ) -> list[WeightedPriority] | None:
     """The plugins that score pods of a class, once PreFilter and PreScore were asked; None: one by one.
 
@@ -107,7 +107,7 @@ def _scoring(
     return [one for one in compiled.algorithm.priorities if one.config.name not in skipped]
 
 
-def _choose(host: ProfileScheduler, ready: ReadyRun) -> Placings:
+def _choose(host: FrameworkScheduler, ready: ReadyRun) -> Placings:
     """Where the pods go."""
     if not isinstance(host.tie_break, HeapTie):
         return ready.choose(host.tie_break)
@@ -152,7 +152,7 @@ class Rankings(msgspec.Struct, frozen=True, eq=False):
                 by_ranking[filled + 1] = signatures[filled + 1] == signature
         return cls(placings, signatures, by_ranking, scored if by_ranking[-1] else count - 1)
 
-    def kept(self, host: ProfileScheduler) -> Kept | None:
+    def kept(self, host: FrameworkScheduler) -> Kept | None:
         """What is kept for the pod after the run."""
         signature, placings, scored = self.signatures[self.scored], self.placings, self.scored
         if signature is None:
@@ -170,7 +170,7 @@ class Rankings(msgspec.Struct, frozen=True, eq=False):
 
 
 def _with_rankings(
-    host: ProfileScheduler,
+    host: FrameworkScheduler,
     batch: OpportunisticBatch,
     ready: ReadyRun,
     pods: Sequence[Pod],

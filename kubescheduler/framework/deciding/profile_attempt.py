@@ -64,7 +64,7 @@ def _emptied(cache: ClusterCache) -> EmptiedNodes:
 class ProfileAttempt(Attempt, eq=False, kw_only=True):
     """An attempt by the plugins of a profile. Upstream: schedulePod."""
 
-    scheduler: ProfileScheduler
+    scheduler: FrameworkScheduler
     cycle: CycleState
     turn: Turn | None = None
     """Which attempt of a scheduler's it is; None: a question on its own."""
@@ -522,8 +522,11 @@ class ProfileAttempt(Attempt, eq=False, kw_only=True):
                 break
 
 
-class ProfileScheduler:
-    """A profile over one cluster: what attempts by it need, and what is remembered between them."""
+class FrameworkScheduler:
+    """Decides where pods go in one cluster by one profile. Upstream: 1.20 and 1.36 genericScheduler.
+
+    ``schedule`` changes nothing in the cluster; ``cache.assume_pod`` places the pod it decided on.
+    """
 
     def __init__(
         self,
@@ -548,13 +551,39 @@ class ProfileScheduler:
         self.batch = rules.batching(frame, bool(extenders))
         compiled = self.compiled
         self.memory = Memory(compiled.rules, lambda info, share: ProfileState(info, compiled, share))
-        self.fresh = partial(ProfileScheduler, frame, cache, rules, extenders, None, percentage)
+        self.fresh = partial(FrameworkScheduler, frame, cache, rules, extenders, None, percentage)
         """Makes the same, with nothing remembered, and no say in the choice among equal totals."""
 
     @property
     def algorithm(self) -> Algorithm:
         """The column plugins and extenders, in the shape that legacy releases have."""
         return self.compiled.algorithm
+
+    def schedule(
+        self,
+        pod: Pod,
+        *,
+        thorough: bool = False,
+        preempt: bool = False,
+        cycle: CycleState | None = None,
+        turn: Turn | None = None,
+    ) -> Decision:
+        """Where the pod goes. Never raises for what a release reports: see ``Decision.message``.
+
+        thorough: score also when just one node fits, run every Filter on every node, and try no nominated node first.
+        preempt: when nothing fits, also run the PostFilter plugins. cycle: the attempt's state, if the caller keeps it.
+        turn: which attempt it is of those of a scheduler that places one pod after the other; None: a question on its
+        own, which no earlier attempt has a say in.
+        """
+        attempt = self.attempt(pod, cycle, thorough=thorough, turn=turn)
+        decision = attempt.decide()
+        if not preempt or decision.host is not None or decision.error is not None:
+            return decision
+        return attempt.post_filter(decision)
+
+    def scores_on(self, pod: Pod, rows: IntArray) -> Decision:
+        """See ``GenericScheduler.scores_on``."""
+        return self.fresh().attempt(pod, thorough=True, instead=rows).decide()
 
     def attempt(
         self,
@@ -565,8 +594,7 @@ class ProfileScheduler:
         turn: Turn | None = None,
         instead: IntArray | None = None,
     ) -> ProfileAttempt:
-        """Before anything is decided; see ``FrameworkScheduler.schedule``. instead: the rows to score in place of those
-        that pass."""
+        """Before anything is decided; see ``schedule``. instead: the rows to score in place of those that pass."""
         compiled, cycle = self.compiled, CycleState() if cycle is None else cycle
         given = (pod, self.cache, compiled.algorithm, self.tie_break, compiled.weights, thorough, instead)
         return ProfileAttempt(*given, scheduler=self, cycle=cycle, turn=turn)

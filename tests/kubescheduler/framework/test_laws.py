@@ -23,7 +23,7 @@ from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.contract.runner_results import PreFilterOutcome
 from kubescheduler.framework.deciding.filter_plugins import Filtering
 from kubescheduler.framework.deciding.find_nodes import answers, outside_1_32
-from kubescheduler.framework.deciding.schedule_pod import FrameworkScheduler
+from kubescheduler.framework.deciding.profile_attempt import FrameworkScheduler
 from kubescheduler.framework.running.framework_runtime import Framework
 from kubescheduler.framework.running.framework_services import Services
 from kubescheduler.releases.lookup import release_named

@@ -24,7 +24,7 @@ from kubescheduler.core.decision import Decision
 from kubescheduler.core.status import Status
 from kubescheduler.cycle.failures import rejectors_of
 from kubescheduler.extender.client import HTTPExtender
-from kubescheduler.framework.deciding.schedule_pod import FrameworkScheduler
+from kubescheduler.framework.deciding.profile_attempt import FrameworkScheduler
 from kubescheduler.framework.deciding.score_plugins import EmptiedNodes, HeapTie
 from kubescheduler.releases import v1_36
 from kubescheduler.releases.lookup import release_named
