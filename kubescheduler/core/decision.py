@@ -1,8 +1,11 @@
-"""The one output of a scheduling attempt; everything that is shown, compared or bound is read off it."""
+"""The one output of a scheduling attempt; everything that is shown, compared or bound is read off it.
+
+``Decision`` is the last class; ``Explainer`` works out what costs more, when somebody asks.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping
 from typing import Any, ClassVar
 
 import attrs
@@ -10,75 +13,38 @@ import msgspec
 import numpy as np
 
 from clusterstate.cache import ClusterCache
-from clusterstate.changes import ChangeLog
+from clusterstate.changes import LOCAL, Reads, flags_of
 from clusterstate.errors import InputError, StaleDecisionError, nearest
 from clusterstate.growable import NO_NUMBERS, IntArray
-from clusterstate.objects import FrozenMap
+from clusterstate.objects import FrozenMap, Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from kubescheduler.core.algorithm import WeightedPriority
+from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.decision_records import ExtenderTrace, Preemption, nominee_of
 from kubescheduler.core.evidence import (
-    Explainer,
+    CUSTOM_PAGE,
+    PLUGINS_PAGE,
     NodeExplanation,
     RawAndFinal,
+    RefusalEvidence,
     custom_evidence,
     extender_evidence,
     nothing_scores,
+    refusals_without_check,
     rule_evidence,
+    unstated_notes,
     worked_out,
 )
 from kubescheduler.core.extender_calls import SeenNodes
 from kubescheduler.core.filter_and_score import Scored
 from kubescheduler.core.filter_results import FilterResults, fit_error_1_16
 from kubescheduler.core.lazy_results import Scores, ScoreTable
+from kubescheduler.core.nominated import nominated_changes
 from kubescheduler.core.results import CopiedAsItself, in_turn
 from kubescheduler.core.total_tables import LazyScores
+from predicates.types import NodeError
 from priorities.score_evidence import ScoreEvidence
 from priorities.types import PriorityConfig
-
-UNSTATED = {
-    "pods": ("Insufficient pods", "Too many pods"),
-    "cpu": ("Insufficient cpu",),
-    "memory": ("Insufficient memory",),
-}
-"""Resource → the reasons that releases give where there is too little of it."""
-FEW_NODES = 3
-"""Nodes that a note names."""
-
-
-def unstated_notes(cache: ClusterCache, reasons: Callable[[], Mapping[str, Iterable[str]]]) -> Iterator[str]:
-    """A note for each resource that refusing nodes do not have in their allocatable.
-
-    reasons: by the node's name; they are asked for only when a node does not say an amount.
-    """
-    refusals: Mapping[str, Iterable[str]] | None = None
-    for resource, texts in UNSTATED.items():
-        without = list(_without(cache, resource))
-        if without and refusals is None:
-            refusals = reasons()
-        nodes = [name for name in without if refusals and not set(texts).isdisjoint(refusals.get(name, ()))]
-        if nodes:
-            yield f"{_named(nodes)} no {resource} in status.allocatable, which counts as 0"
-
-
-def _without(cache: ClusterCache, resource: str) -> Iterator[str]:
-    """The nodes that do not say how much of a resource they have."""
-    columns = cache.columns
-    amounts = columns.allowed_pods.view if resource == "pods" else None
-    if amounts is None and resource in columns.resources:
-        amounts = columns.allocatable.data[columns.resources[resource], : len(columns.names)]
-    for row in range(len(columns.names)) if amounts is None else np.flatnonzero(amounts == 0).tolist():
-        node = columns.nodes[row]
-        if node is not None and resource not in node.allocatable:
-            yield node.name
-
-
-def _named(nodes: Sequence[str]) -> str:
-    if len(nodes) == 1:
-        return f"node {nodes[0]} has"
-    return f"{len(nodes)} nodes ({', '.join(nodes[:FEW_NODES])}{', …' if len(nodes) > FEW_NODES else ''}) have"
-
 
 NO_NODES = "no nodes available to schedule pods"
 """What every release says of a cluster without nodes."""
@@ -94,48 +60,108 @@ def kept_ranking_note(pod: str, host: str) -> str:
 CHANGED = "the cluster has changed since this decision was made: ask before the pod is bound, or decide again"
 
 
-class ScoreSource:
-    """What the evidence of one decision's scores is worked out from; made with every decision, so it is light."""
+class ScoreSource(msgspec.Struct, frozen=True, eq=False):
+    """How the nodes were scored."""
+
+    pod: PodInfo
+    """As it was scored."""
+    view: Callable[[], Snapshot]
+    """The cluster over all rows, as rules saw it while nodes were scored."""
+    extender_scale: int = 1
+    """What extenders' scores are multiplied by, besides their weight."""
+    rows: IntArray | None = None
+    """(n,) the rows of ``view`` that were scored for the feasible nodes; None: their own."""
+    views: Mapping[str, SeenNodes] = FrozenMap()
+    """Rule → the feasible nodes as it read them, where that is not as ``view`` has them."""
+
+
+class Explainer:
+    """Explains one decision by the rules that made it, while the cluster is what it was, as far as they read it.
+
+    One is made with every decision, so it is light.
+    """
 
     __slots__ = (
-        "_extender_scale",
-        "_feasible",
-        "_known",
-        "_log",
-        "_numbers",
-        "_pod",
-        "_priorities",
-        "_rows",
-        "_version",
-        "_view",
-        "_views",
+        *("_again", "_algorithm", "_evidence", "_feasible", "_nodes", "_numbers", "_position", "_source"),
+        *("_thorough", "_versions", "cache"),
     )
 
     def __init__(
         self,
-        pod: PodInfo,
-        view: Callable[[], Snapshot],
-        priorities: Sequence[WeightedPriority],
-        log: ChangeLog,
-        extender_scale: int = 1,
-        rows: IntArray | None = None,
-        views: Mapping[str, SeenNodes] = FrozenMap(),
+        cache: ClusterCache,
+        algorithm: Algorithm,
+        again: Callable[[Pod], Decision],
+        source: ScoreSource | None,
     ) -> None:
-        """pod: as it was scored. view: the cluster over all rows, as rules saw it while nodes were scored. priorities:
-        the rules over columns. log: of the cluster. extender_scale: what extenders' scores are multiplied by, besides
-        their weight. rows: (n,) the rows of ``view`` that were scored for the feasible nodes; None: their own.
-        views: rule → the feasible nodes as it read them, where that is not as ``view`` has them."""
-        self._pod = pod
-        self._view = view
-        self._priorities = priorities
-        self._log = log
-        self._version = sum(log.versions.values())
-        self._extender_scale = extender_scale
-        self._rows = rows
-        self._views = views
-        self._known: dict[str, tuple[ScoreEvidence, ...]] = {}
-        self._feasible: Snapshot | None = None
+        """again: decides a pod once more with every score. source: None when nothing was scored."""
+        log = cache.columns.log
+        self.cache = cache
+        self._algorithm = algorithm
+        self._again = again
+        self._source = source
+        self._position, self._versions = log.position, tuple(log.versions.values())
+        self._nodes: dict[str, NodeExplanation] = {}
+        self._evidence: dict[str, tuple[ScoreEvidence, ...]] = {}
         self._numbers: dict[str, RawAndFinal] = {}
+        self._feasible: Snapshot | None = None
+        self._thorough: Decision | None = None
+
+    def thorough(self, pod: Pod) -> Decision:
+        """The decision with the scores that the release leaves out. Raises StaleDecisionError."""
+        if self._thorough is None:
+            self._check_unchanged("the cluster has changed since the decision: decide again to score its nodes")
+            self._thorough = self._again(pod)
+        return self._thorough
+
+    # --- why a node was refused --------------------------------------------------------------
+
+    def node(self, decided: Decision, name: str, *, fits: bool) -> NodeExplanation:
+        """Raises InputError for a node that was not there, StaleDecisionError once the cluster has changed in a way
+        that a check which refused the node reads."""
+        if name not in self._nodes:
+            row = self.cache.columns.row_of.get(name)
+            if row is None or row >= len(decided.names) or decided.names[row] != name:
+                raise InputError([f"node {name!r} is not one of the nodes that were decided about"])
+            refusals = (*self._refusals(decided, row), *refusals_without_check(decided, row, decided.extenders))
+            self._nodes[name] = NodeExplanation(name, fits, decided.reasons_at(row), refusals)
+        return self._nodes[name]
+
+    def _refusals(self, decided: Decision, row: int) -> Iterator[RefusalEvidence]:
+        pod = self.cache.info(decided.pod).naming(decided.pod.node_name)
+        there = self.cache.snapshot().take(np.array([row]))
+        for name, verdict in (*decided.verdicts, *decided.idle):
+            for reason in (reason for reason, mask in verdict.items() if mask[row]):
+                yield self._refusal(decided, name, reason, pod, there, row)
+        reasons_there = decided.with_nominated.get(row, ())
+        if reasons_there:
+            there = there.what_if(nominated_changes(decided.pod, row, self.cache))
+            for name, reasons in reasons_there:
+                for reason in reasons:
+                    refusal = self._refusal(decided, name, reason, pod, there, row)
+                    yield msgspec.structs.replace(refusal, beside_nominated=True)
+
+    def _refusal(
+        self, decided: Decision, name: str, reason: str, pod: PodInfo, there: Snapshot, row: int
+    ) -> RefusalEvidence:
+        checks = (*self._algorithm.predicates, *self._algorithm.idle)
+        check = next((check for check in checks if check.name == name), None)
+        if isinstance(reason, NodeError):
+            text = reason.about(decided.pod.key)
+            return RefusalEvidence(name, f"{decided.release} {name}", PLUGINS_PAGE, text, "", {"error": text}, True)
+        if check is None or check.evidence is None:
+            return RefusalEvidence(name, "", CUSTOM_PAGE, reason, "", {"reason": reason}, True)
+        facts = None
+        if not self._has_changed(check.footprint.reads_for(pod), row):
+            facts = check.evidence.explain(pod, there, reason)
+        if facts is None or not facts.refuses:
+            raise StaleDecisionError(
+                f"the cluster has changed since the decision on pod {decided.pod.key}: "
+                f"decide again to explain node {decided.names[row]}"
+            )
+        upstream = f"{decided.release} {check.evidence.upstream}"
+        return RefusalEvidence(name, upstream, check.evidence.page, reason, facts.text, facts.facts(), True)
+
+    # --- what scores were made of ------------------------------------------------------------
 
     def evidence(self, decided: Decision, node: str, rules: Container[str] | None = None) -> tuple[ScoreEvidence, ...]:
         """What each score of a node was made of, rules first; empty for a node that was not scored.
@@ -143,61 +169,59 @@ class ScoreSource:
         rules: those that are asked about, by name; None: all. Raises StaleDecisionError when it is asked for the first
         time after the cluster has changed.
         """
-        explained = self._known.get(node)
-        if explained is None:
-            explained = self._work_out(decided, node, rules)
+        explained = self._evidence.get(node)
+        if explained is None and self._source is not None:
+            explained = self._work_out(decided, self._source, node, rules)
             if rules is None:
-                self._known[node] = explained
-        return explained
+                self._evidence[node] = explained
+        return explained or ()
 
     def raw(self, decided: Decision, rule: str) -> Scores:
         """A rule's scores of the feasible nodes before they were normalised, or one for all; worked out now where the
         release does not keep them. Raises StaleDecisionError."""
+        config, source = self._scoring(rule), self._source
         if rule in decided.raws:
             return decided.raws[rule]
-        config = next((one.config for one in self._priorities if one.config.name == rule), None)
-        if config is None or config.reduce is None or config.constant(self._pod) is not None:
+        if config is None or source is None or config.reduce is None or config.constant(source.pod) is not None:
             return decided.scores[rule]
-        self._check_moment()
-        pod, view = self._views.get(rule, (self._pod, self._seen(decided)))
+        self._check_unchanged(CHANGED)
+        pod, view = source.views.get(rule, (source.pod, self._seen(decided, source)))
         return self._worked_out(config, pod, view)[0]
 
-    def _check_moment(self) -> None:
-        if sum(self._log.versions.values()) != self._version:
-            raise StaleDecisionError(CHANGED)
-
-    def _seen(self, decided: Decision) -> Snapshot:
-        """The feasible nodes as they were scored."""
-        if self._feasible is None:
-            self._feasible = self._view().only(decided.feasible if self._rows is None else self._rows)
-        return self._feasible
-
-    def _work_out(self, decided: Decision, node: str, rules: Container[str] | None) -> tuple[ScoreEvidence, ...]:
-        self._check_moment()
-        snapshot = self._view()
-        row = snapshot.row_of(node)
+    def _work_out(
+        self, decided: Decision, source: ScoreSource, node: str, rules: Container[str] | None
+    ) -> tuple[ScoreEvidence, ...]:
+        self._check_unchanged(CHANGED)
+        row = source.view().row_of(node)
         places = [] if row is None else np.flatnonzero(decided.feasible == row).tolist()
         if not places or not len(decided.totals):
             return ()
         at = places[0]
-        view = self._seen(decided)
         asked = [name for name in decided.scores if rules is None or name in rules]
-        scores = [self._of_rule(decided, name, view, at) for name in asked]
-        traces = (extender_evidence(t, decided.release, node, self._extender_scale) for t in decided.extenders)
+        scores = [self._of_rule(decided, source, name, at) for name in asked]
+        traces = (extender_evidence(t, decided.release, node, source.extender_scale) for t in decided.extenders)
         scores += [one for one in traces if one is not None]
         return tuple(scores) if scores or not decided.totals[at] else (nothing_scores(decided.release),)
 
-    def _of_rule(self, decided: Decision, name: str, view: Snapshot, at: int) -> ScoreEvidence:
-        weight = decided.weights[name]
-        for priority in self._priorities:
-            if priority.config.name == name:
-                config = priority.config
-                pod, view = self._views.get(name, (self._pod, view))
-                return rule_evidence(config, decided.release, pod, view, at, weight, self._worked_out)
+    def _of_rule(self, decided: Decision, source: ScoreSource, name: str, at: int) -> ScoreEvidence:
+        weight, config = decided.weights[name], self._scoring(name)
+        if config is not None:
+            pod, view = source.views.get(name, (source.pod, self._seen(decided, source)))
+            return rule_evidence(config, decided.release, pod, view, at, weight, self._worked_out)
         raw, final = (
             given if isinstance(given, int) else int(given[at]) for given in (decided.raws[name], decided.scores[name])
         )
         return custom_evidence(name, raw, final, weight)
+
+    def _scoring(self, rule: str) -> PriorityConfig | None:
+        """The rule over columns that scored; None: a custom one."""
+        return next((one.config for one in self._algorithm.priorities if one.config.name == rule), None)
+
+    def _seen(self, decided: Decision, source: ScoreSource) -> Snapshot:
+        """The feasible nodes as they were scored."""
+        if self._feasible is None:
+            self._feasible = source.view().only(decided.feasible if source.rows is None else source.rows)
+        return self._feasible
 
     def _worked_out(self, config: PriorityConfig, pod: PodInfo, feasible: Snapshot) -> RawAndFinal:
         """A rule's numbers, once for all nodes that are asked about."""
@@ -205,6 +229,24 @@ class ScoreSource:
         if numbers is None:
             numbers = self._numbers[config.name] = worked_out(config, pod, feasible)
         return numbers
+
+    # --- whether the cluster is what it was --------------------------------------------------
+
+    def _check_unchanged(self, text: str) -> None:
+        """Raises StaleDecisionError."""
+        if self._versions != tuple(self.cache.columns.log.versions.values()):
+            raise StaleDecisionError(text)
+
+    def _has_changed(self, reads: Reads, row: int) -> bool:
+        """Whether something in ``reads`` has changed since, of what is local to a row on that row."""
+        log = self.cache.columns.log
+        before = dict(zip(log.versions, self._versions, strict=True))
+        if any(before[flag] != log.versions[flag] for flag in flags_of(reads & ~LOCAL)):
+            return True
+        local, recent = (reads & LOCAL).value, log.since(self._position)
+        if recent is None:
+            return bool(local)
+        return any(at == row and what & local for at, what in recent)
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -239,8 +281,6 @@ class Decision(CopiedAsItself, FilterResults):
     with OpportunisticBatching): it was checked alone, and nothing was scored."""
     tried: bool = True
     """False: no attempt was made, as the pod is another scheduler's or a PreEnqueue plugin holds it back."""
-    score_source: ScoreSource | None = attrs.field(default=None, repr=False)
-    """What the evidence of the scores is worked out from; None when nothing was scored."""
     preemption: Preemption | None = None
     """What preemption would do; None when it was not asked for or not needed."""
     nominated: str | None = attrs.field()
@@ -338,9 +378,9 @@ class Decision(CopiedAsItself, FilterResults):
 
         Raises StaleDecisionError when the cluster has changed since.
         """
-        if self.score_source is None:
+        if self.explainer is None:
             return self.raws[priority] if priority in self.raws else self.scores[priority]
-        return self.score_source.raw(self, priority)
+        return self.explainer.raw(self, priority)
 
     @in_turn
     def score_evidence(self, node: str, rules: Container[str] | None = None) -> tuple[ScoreEvidence, ...]:
@@ -350,7 +390,7 @@ class Decision(CopiedAsItself, FilterResults):
         asked about, beside the extenders; None: all. It is worked out when it is
         first asked for; raises StaleDecisionError when the cluster has changed before that, as by binding the pod.
         """
-        return () if self.score_source is None else self.score_source.evidence(self, node, rules)
+        return () if self.explainer is None else self.explainer.evidence(self, node, rules)
 
     @in_turn
     def why(self, node: str) -> NodeExplanation:
@@ -363,7 +403,7 @@ class Decision(CopiedAsItself, FilterResults):
         if self.explainer is None:
             raise InputError("this decision was not made by a scheduler, so nobody can say why")
         fits = node in {self.names[row] for row in self.feasible.tolist()}
-        evidence = self.explainer.node(self, node, fits=fits, extenders=self.extenders)
+        evidence = self.explainer.node(self, node, fits=fits)
         return (
             msgspec.structs.replace(evidence, scores=self.score_evidence(node))
             if fits and len(self.totals)
@@ -404,8 +444,7 @@ class Decision(CopiedAsItself, FilterResults):
             return self
         if self.from_kept_ranking:
             return self
-        decision: Decision = self.explainer.thorough()
-        return decision
+        return self.explainer.thorough(self.pod)
 
     def _by_name(self, numbers: Scores) -> dict[str, int]:
         return self.scores.by_node(numbers)

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 import numpy as np
 
 from clusterstate.cache import ClusterCache
-from clusterstate.changes import LOCAL, ChangeLog, Reads, flags_of
-from clusterstate.errors import InputError, StaleDecisionError
 from clusterstate.growable import IntArray
-from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import wrap
 from kubescheduler.core.decision_records import ExtenderTrace
 from kubescheduler.core.filter_results import FilterResults
-from kubescheduler.core.nominated import nominated_changes
 from kubescheduler.core.results import Shown, ShownTable
-from predicates.types import FitPredicate, NodeError
 from priorities.score_evidence import ScoreEvidence
 from priorities.types import PriorityConfig, PriorityError
 
@@ -200,121 +195,10 @@ class NodeExplanation(Shown, msgspec.Struct, frozen=True):
         }
 
 
-class Moment:
-    """A position in a cluster's log of changes, to tell later what has changed since."""
-
-    __slots__ = ("_log", "_position", "_versions")
-
-    def __init__(self, log: ChangeLog) -> None:
-        self._log = log
-        self._position = log.position
-        self._versions = tuple(log.versions.values())
-
-    def passed(self, reads: Reads, row: int) -> bool:
-        """Whether something in ``reads`` has changed since, of what is local to a row on that row."""
-        now = dict(zip(self._log.versions, self._versions, strict=True))
-        if any(now[flag] != self._log.versions[flag] for flag in flags_of(reads & ~LOCAL)):
-            return True
-        local, recent = (reads & LOCAL).value, self._log.since(self._position)
-        if recent is None:
-            return bool(local)
-        return any(at == row and what & local for at, what in recent)
-
-    def anything(self) -> bool:
-        """Whether anything has changed since."""
-        return self._versions != tuple(self._log.versions.values())
-
-
-class Explainer:
-    """Explains one decision while the cluster is what it was, as far as each check reads it."""
-
-    __slots__ = ("_again", "_cache", "_checks", "_kept", "_moment", "_thorough")
-
-    def __init__(self, cache: ClusterCache, checks: Sequence[FitPredicate], again: Callable[[], FilterResults]) -> None:
-        """checks: those that decided. again: decides the same pod once more with every score."""
-        self._cache = cache
-        self._checks = checks
-        self._again = again
-        self._moment = Moment(cache.columns.log)
-        self._kept: dict[str, NodeExplanation] = {}
-        self._thorough: Any = None
-
-    @property
-    def cache(self) -> ClusterCache:
-        """The cluster that was decided in."""
-        return self._cache
-
-    def thorough(self) -> Any:
-        """The decision with the scores that the release leaves out. Raises StaleDecisionError."""
-        if self._thorough is None:
-            if self._moment.anything():
-                raise StaleDecisionError("the cluster has changed since the decision: decide again to score its nodes")
-            self._thorough = self._again()
-        return self._thorough
-
-    def node(
-        self, results: FilterResults, name: str, *, fits: bool, extenders: Sequence[ExtenderTrace]
-    ) -> NodeExplanation:
-        """Raises InputError for a node that was not there, StaleDecisionError once the cluster has changed in a way
-        that a check which refused the node reads."""
-        if name not in self._kept:
-            row = self._cache.columns.row_of.get(name)
-            if row is None or row >= len(results.names) or results.names[row] != name:
-                raise InputError([f"node {name!r} is not one of the nodes that were decided about"])
-            reported = results.reasons_at(row)
-            refusals = (*self._refusals(results, row), *_without_a_check(results, row, extenders))
-            self._kept[name] = NodeExplanation(name, fits, reported, refusals)
-        return self._kept[name]
-
-    def _refusals(self, results: FilterResults, row: int) -> Iterator[RefusalEvidence]:
-        pod = self._info(results.pod)
-        there = self._cache.snapshot().take(np.array([row]))
-        for name, verdict in (*results.verdicts, *results.idle):
-            for reason in (reason for reason, mask in verdict.items() if mask[row]):
-                yield self._explained(results, name, reason, pod, there, row)
-        reasons_there = results.with_nominated.get(row, ())
-        if reasons_there:
-            there = there.what_if(nominated_changes(results.pod, row, self._cache))
-            for name, reasons in reasons_there:
-                for reason in reasons:
-                    explained = self._explained(results, name, reason, pod, there, row)
-                    yield msgspec.structs.replace(explained, beside_nominated=True)
-
-    def _info(self, pod: Pod) -> PodInfo:
-        info = self._cache.info(pod)
-        if pod.node_name:
-            info = PodInfo(info.key, info.usage, info.used)
-            info.node_name = pod.node_name
-        return info
-
-    def _explained(
-        self, results: FilterResults, name: str, reason: str, pod: PodInfo, there: Snapshot, row: int
-    ) -> RefusalEvidence:
-        check = next((check for check in self._checks if check.name == name), None)
-        if isinstance(reason, NodeError):
-            text = reason.about(results.pod.key)
-            return RefusalEvidence(name, f"{results.release} {name}", PLUGINS_PAGE, text, "", {"error": text}, True)
-        if check is None or check.evidence is None:
-            return RefusalEvidence(name, "", CUSTOM_PAGE, reason, "", {"reason": reason}, True)
-        reads = check.footprint.reads_for(pod)
-        if self._moment.passed(reads, row):
-            raise _stale(results, row)
-        facts = check.evidence.explain(pod, there, reason)
-        if not facts.refuses:
-            raise _stale(results, row)
-        upstream = f"{results.release} {check.evidence.upstream}"
-        return RefusalEvidence(name, upstream, check.evidence.page, reason, facts.text, facts.facts(), True)
-
-
-def _stale(results: FilterResults, row: int) -> StaleDecisionError:
-    return StaleDecisionError(
-        f"the cluster has changed since the decision on pod {results.pod.key}: "
-        f"decide again to explain node {results.names[row]}"
-    )
-
-
-def _without_a_check(results: FilterResults, row: int, extenders: Sequence[ExtenderTrace]) -> Iterator[RefusalEvidence]:
-    """What no Filter said: a PreFilter plugin, or an extender."""
+def refusals_without_check(
+    results: FilterResults, row: int, extenders: Sequence[ExtenderTrace]
+) -> Iterator[RefusalEvidence]:
+    """What no Filter said of a row: a PreFilter plugin, or an extender."""
     name = results.names[row]
     if results.absent is not None and results.listed[row] and not results.looked_at[row]:
         plugin = results.absent.plugin or ", ".join(results.pre_filter_plugins)
@@ -327,3 +211,48 @@ def _without_a_check(results: FilterResults, row: int, extenders: Sequence[Exten
         if message is not None:
             facts = {"extender": trace.name, "message": message}
             yield RefusalEvidence(trace.name, f"{results.release} extender", EXTENDERS_PAGE, message, "", facts, True)
+
+
+# --- what reasons do not say ---------------------------------------------------------------------
+
+UNSTATED = {
+    "pods": ("Insufficient pods", "Too many pods"),
+    "cpu": ("Insufficient cpu",),
+    "memory": ("Insufficient memory",),
+}
+"""Resource → the reasons that releases give where there is too little of it."""
+FEW_NODES = 3
+"""Nodes that a note names."""
+
+
+def unstated_notes(cache: ClusterCache, reasons: Callable[[], Mapping[str, Iterable[str]]]) -> Iterator[str]:
+    """A note for each resource that refusing nodes do not have in their allocatable.
+
+    reasons: by the node's name; they are asked for only when a node does not say an amount.
+    """
+    refusals: Mapping[str, Iterable[str]] | None = None
+    for resource, texts in UNSTATED.items():
+        without = list(_without(cache, resource))
+        if without and refusals is None:
+            refusals = reasons()
+        nodes = [name for name in without if refusals and not set(texts).isdisjoint(refusals.get(name, ()))]
+        if nodes:
+            yield f"{_named(nodes)} no {resource} in status.allocatable, which counts as 0"
+
+
+def _without(cache: ClusterCache, resource: str) -> Iterator[str]:
+    """The nodes that do not say how much of a resource they have."""
+    columns = cache.columns
+    amounts = columns.allowed_pods.view if resource == "pods" else None
+    if amounts is None and resource in columns.resources:
+        amounts = columns.allocatable.data[columns.resources[resource], : len(columns.names)]
+    for row in range(len(columns.names)) if amounts is None else np.flatnonzero(amounts == 0).tolist():
+        node = columns.nodes[row]
+        if node is not None and resource not in node.allocatable:
+            yield node.name
+
+
+def _named(nodes: Sequence[str]) -> str:
+    if len(nodes) == 1:
+        return f"node {nodes[0]} has"
+    return f"{len(nodes)} nodes ({', '.join(nodes[:FEW_NODES])}{', …' if len(nodes) > FEW_NODES else ''}) have"

@@ -129,11 +129,10 @@ class GenericScheduler:
         """Before anything is decided. instead: the rows to score in place of those that pass; None: these."""
         cache = self.cache
         filtered = Filtered(cache.columns.published[1])
-        given = (pod, cache, self.algorithm, self.tie_break, self._weights, thorough, instead)
+        given = (pod, cache, self.algorithm, self.tie_break, self._weights, self.again, thorough, instead)
         return PredicatesAttempt(
             *given,
             memory=self._memory,
-            again=self.again,
             steps=self.steps,
             filtered=filtered,
         )

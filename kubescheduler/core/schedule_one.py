@@ -7,7 +7,6 @@ profile ``framework/deciding/profile_attempt.py`` says it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from typing import Any
 
 import msgspec
@@ -21,9 +20,8 @@ from clusterstate.objects import ClaimVolume, Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import Algorithm
-from kubescheduler.core.decision import NO_NODES, Decision, ScoreSource
+from kubescheduler.core.decision import NO_NODES, Decision, Explainer, ScoreSource
 from kubescheduler.core.decision_records import ExtenderTrace
-from kubescheduler.core.evidence import Explainer
 from kubescheduler.core.extender_calls import SnapshotRows, filter_with_extenders, score_with_extenders
 from kubescheduler.core.filter_and_score import Filtered, Scored, find_feasible, prioritize
 from kubescheduler.core.pod_classes import ClassState, Memory
@@ -44,6 +42,8 @@ class Attempt(msgspec.Struct, eq=False):
     tie_break: TieBreak
     weights: Mapping[str, int]
     """Rule → its weight."""
+    again: Callable[[Pod], Decision]
+    """Decides a pod once more, with every score."""
     thorough: bool = False
     """Score also when just one node fits, and judge by every rule there is."""
     instead: IntArray | None = None
@@ -144,7 +144,7 @@ class Attempt(msgspec.Struct, eq=False):
 
     def source_of(self, state: ClassState) -> ScoreSource:
         """What the scores are made of."""
-        return ScoreSource(state.info, self.cache.snapshot, self.algorithm.priorities, self.cache.columns.log)
+        return ScoreSource(state.info, self.cache.snapshot)
 
     def keep_totals(self, state: ClassState, snapshot: Snapshot) -> None:
         """Keeps the totals for the next pod of the class."""
@@ -185,11 +185,11 @@ class Attempt(msgspec.Struct, eq=False):
             every_reason=algorithm.always_check_all_predicates,
             scored=self.scored if self.held is None else self.held,
             weights=self.weights,
-            score_source=self.source,
             host=host,
             error=error,
             error_at="" if error is None else self.reached,
             known=columns.known,
+            explainer=Explainer(self.cache, algorithm, self.again, self.source),
             **more,
         )
 
@@ -208,8 +208,6 @@ class PredicatesAttempt(Attempt, eq=False, kw_only=True):
     """An attempt by predicates and priorities. Upstream: 1.16 genericScheduler.Schedule."""
 
     memory: Memory
-    again: Callable[[Pod], Decision]
-    """The pod decided once more, with every score."""
     steps: Steps
     filtered: Filtered
     reached: str = "filter"
@@ -278,7 +276,7 @@ class PredicatesAttempt(Attempt, eq=False, kw_only=True):
         assert places is not None
         views = places.views(self.pod, self.cache, self.weights, feasible)
         self.scored = prioritize(state, places.snapshot, self.filtered, algorithm, log, views)
-        self.source = ScoreSource(state.info, self.cache.snapshot, algorithm.priorities, log, views=views)
+        self.source = ScoreSource(state.info, self.cache.snapshot, views=views)
         if algorithm.extenders:
             sums, self.traces = score_with_extenders(self.pod, algorithm.extenders, self.traces, places, feasible)
             self.scored.totals = self.scored.totals + sums
@@ -314,7 +312,6 @@ class PredicatesAttempt(Attempt, eq=False, kw_only=True):
             "refused": _refused(self.traces) if self.traces else {},
             "appends": True,
             "fit_error": algorithm.behaviour.fit_error,
-            "explainer": Explainer(self.cache, (*algorithm.predicates, *algorithm.idle), partial(self.again, self.pod)),
         }
 
 

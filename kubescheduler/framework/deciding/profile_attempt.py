@@ -23,7 +23,6 @@ from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.decision import FRAMEWORK_SCALE, NO_NODES, Decision, ScoreSource
 from kubescheduler.core.decision_records import ExtenderTrace
-from kubescheduler.core.evidence import Explainer
 from kubescheduler.core.extender_calls import Extender, score_with_extenders
 from kubescheduler.core.filter_and_score import Filtered
 from kubescheduler.core.pod_classes import ClassState, Memory
@@ -147,8 +146,7 @@ class ProfileAttempt(Attempt, eq=False, kw_only=True):
 
     def source_of(self, state: ClassState) -> ScoreSource:
         """Extenders score on another scale."""
-        priorities, log = self.algorithm.priorities, self.cache.columns.log
-        return ScoreSource(state.info, self.cache.snapshot, priorities, log, extender_scale=SCALE)
+        return ScoreSource(state.info, self.cache.snapshot, SCALE)
 
     # --- filter ------------------------------------------------------------------------------
 
@@ -352,10 +350,7 @@ class ProfileAttempt(Attempt, eq=False, kw_only=True):
             see = partial(_emptied, cache)
             base = see()
         view = base if everywhere else base.take(scored)
-        log, priorities = cache.columns.log, scheduler.compiled.algorithm.priorities
-        self.source = ScoreSource(
-            state.info, see, priorities, log, extender_scale=SCALE, rows=None if scored is feasible else scored
-        )
+        self.source = ScoreSource(state.info, see, SCALE, None if scored is feasible else scored)
         scoring = Scoring(
             self.pod,
             state,
@@ -367,7 +362,7 @@ class ProfileAttempt(Attempt, eq=False, kw_only=True):
             scheduler.rules.pre_score_skips,
             self.laps,
         )
-        self.scored = scoring.run(log)
+        self.scored = scoring.run(cache.columns.log)
         self.keep_totals(state, snapshot)
         extenders = scheduler.compiled.algorithm.extenders
         if extenders:
@@ -435,7 +430,7 @@ class ProfileAttempt(Attempt, eq=False, kw_only=True):
         self, names: tuple[str, ...], listed: Mask, host: str | None, error: str | None
     ) -> tuple[Filtered, dict[str, Any]]:
         """Statuses with codes, scores before they were normalised, and what PreFilter said."""
-        scheduler, rules = self.scheduler, self.scheduler.rules
+        rules = self.scheduler.rules
         passed, narrowed, filtered = self.passed or Filtered(listed), self.narrowed, self.filtered
         rejected = narrowed.status
         absent = rejected if rules.refusal_is_status else None
@@ -452,7 +447,6 @@ class ProfileAttempt(Attempt, eq=False, kw_only=True):
             "fit_error": rules.fit_error,
             "coded": True,
             "scale": FRAMEWORK_SCALE,
-            "explainer": Explainer(self.cache, self.algorithm.predicates, partial(scheduler.again, self.pod)),
             "judged": self.judged,
             "absent": absent,
             "unresolvable": passed.unresolvable,
@@ -596,7 +590,7 @@ class FrameworkScheduler:
     ) -> ProfileAttempt:
         """Before anything is decided; see ``schedule``. instead: the rows to score in place of those that pass."""
         compiled, cycle = self.compiled, CycleState() if cycle is None else cycle
-        given = (pod, self.cache, compiled.algorithm, self.tie_break, compiled.weights, thorough, instead)
+        given = (pod, self.cache, compiled.algorithm, self.tie_break, compiled.weights, self.again, thorough, instead)
         return ProfileAttempt(*given, scheduler=self, cycle=cycle, turn=turn)
 
     def again(self, pod: Pod) -> Decision:
