@@ -36,9 +36,8 @@ from kubescheduler.core.evidence import (
     worked_out,
 )
 from kubescheduler.core.extender_calls import SeenNodes
-from kubescheduler.core.filter_and_score import Scored
+from kubescheduler.core.filter_and_score import Scored, Scores, ScoreTable
 from kubescheduler.core.filter_results import FilterResults, fit_error_1_16
-from kubescheduler.core.lazy_results import Scores, ScoreTable
 from kubescheduler.core.nominated import nominated_changes
 from kubescheduler.core.results import CopiedAsItself, in_turn
 from kubescheduler.core.total_tables import LazyScores

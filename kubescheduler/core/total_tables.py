@@ -15,8 +15,7 @@ import numpy as np
 from clusterstate.growable import NO_NUMBERS, IntArray, Mask
 from clusterstate.topology.row_groups import GroupedScores
 from clusterstate.usage import wrap
-from kubescheduler.core.filter_and_score import Scored
-from kubescheduler.core.lazy_results import Scores
+from kubescheduler.core.filter_and_score import Scored, Scores
 from kubescheduler.core.selection import FirstByName, TieBreak
 from priorities.types import PriorityConfig
 

@@ -21,8 +21,7 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.row_groups import GroupedScores, RowScores
 from kubescheduler.core.answers import Answers, Refreshes, ScoreState
-from kubescheduler.core.filter_and_score import Scored, raw_and_reduced, reduced
-from kubescheduler.core.lazy_results import Scores, one_for_all
+from kubescheduler.core.filter_and_score import Scored, Scores, one_for_all, raw_and_reduced, reduced
 from kubescheduler.core.pod_classes import ClassState
 from kubescheduler.core.selection import TieBreak
 from kubescheduler.core.total_tables import (

@@ -15,8 +15,7 @@ from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray
 from clusterstate.objects import Pod
 from clusterstate.snapshot import Snapshot
-from kubescheduler.core.filter_and_score import Scored, normalised, raw_and_reduced, weighted_sum
-from kubescheduler.core.lazy_results import Scores
+from kubescheduler.core.filter_and_score import Scored, Scores, normalised, raw_and_reduced, weighted_sum
 from kubescheduler.core.status import Code, Status, is_success
 from kubescheduler.framework.contract.custom_plugins import refuse_score
 from kubescheduler.framework.contract.cycle_state import CycleState

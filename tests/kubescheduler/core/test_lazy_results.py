@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 import kubescheduler as ks
 from clusterstate.errors import InputError
-from kubescheduler.core.lazy_results import NO_VALUES, RowValues, ScoreTable, row_values
+from kubescheduler.core.filter_and_score import ScoreTable
+from kubescheduler.core.filter_results import NO_VALUES, RowValues, row_values
 from tests.support.releases_tried import RELEASES_TRIED
 
 
