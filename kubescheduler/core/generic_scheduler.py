@@ -5,20 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import attrs
-
 from algorithmprovider.custom_code import CustomCodeError
 from clusterstate.cache import ClusterCache
-from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray
 from clusterstate.objects import Pod
 from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.decision import Decision
-from kubescheduler.core.decision_records import nominee_of
 from kubescheduler.core.filter_and_score import Filtered
 from kubescheduler.core.pod_classes import ClassState, Memory
 from kubescheduler.core.preemption import PreemptionMemory
-from kubescheduler.core.preemption import preempt as find_preemption
 from kubescheduler.core.schedule_one import PredicatesAttempt, Steps, no_steps
 from kubescheduler.core.selection import FirstByName, TieBreak
 
@@ -77,11 +72,7 @@ class GenericScheduler:
             return self._left_alone(pod, text)
         try:
             self.steps("")
-            decision = self._attempt(pod, thorough=thorough).decide()
-            preempt = preempt and self.algorithm.behaviour.preempts
-            if not preempt or decision.host is not None or decision.error is not None:
-                return decision
-            return self._with_preemption(pod, decision)
+            return self._attempt(pod, thorough=thorough).run(preempt=preempt)
         except CustomCodeError as error:
             raise error.of_pod(pod.key) from error
 
@@ -109,17 +100,6 @@ class GenericScheduler:
         """
         return GenericScheduler(self.algorithm, self.cache)._attempt(pod, thorough=True, instead=rows).decide()
 
-    def _with_preemption(self, pod: Pod, decision: Decision) -> Decision:
-        """A decision that found no node, with what preemption would do."""
-        self.steps("")
-        try:
-            state = self._memory.state(self._attempt(pod).ready(), self.cache.snapshot(), self.cache.columns.log)
-            preemption = find_preemption(decision, state, self.cache, self.algorithm, self._preemption)
-        except SchedulingError as error:
-            return attrs.evolve(decision, error=str(error), error_at="postFilter")
-        self.steps("preemption_evaluation")
-        return attrs.evolve(decision, preemption=preemption, nominated=nominee_of(preemption))
-
     def _left_alone(self, pod: Pod, text: str) -> Decision:
         names, listed = self.cache.columns.published
         total = self.cache.columns.node_count
@@ -133,6 +113,7 @@ class GenericScheduler:
         return PredicatesAttempt(
             *given,
             memory=self._memory,
+            preemption=self._preemption,
             steps=self.steps,
             filtered=filtered,
         )

@@ -1,6 +1,6 @@
 """One attempt to place a pod, read from top to bottom, for all releases: nodes are filtered and scored, one is chosen.
 
-``Attempt.decide`` is the whole of it. Below is what each step is for predicates and priorities; for the plugins of a
+``Attempt.run`` is the whole of it. Below is what each step is for predicates and priorities; for the plugins of a
 profile ``framework/deciding/profile_attempt.py`` says it.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import attrs
 import msgspec
 import numpy as np
 
@@ -21,10 +22,11 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.decision import NO_NODES, Decision, Explainer, ScoreSource
-from kubescheduler.core.decision_records import ExtenderTrace
+from kubescheduler.core.decision_records import ExtenderTrace, nominee_of
 from kubescheduler.core.extender_calls import SnapshotRows, filter_with_extenders, score_with_extenders
 from kubescheduler.core.filter_and_score import Filtered, Scored, find_feasible, prioritize
 from kubescheduler.core.pod_classes import ClassState, Memory
+from kubescheduler.core.preemption import PreemptionMemory, preempt
 from kubescheduler.core.selection import TieBreak
 from kubescheduler.core.status import Status
 from kubescheduler.core.total_tables import LazyScores
@@ -55,8 +57,21 @@ class Attempt(msgspec.Struct, eq=False):
     reached: str = ""
     """The point that it has come to."""
 
+    def run(self, *, preempt: bool = False) -> Decision:
+        """The whole attempt. preempt: where no node is left, also what preemption would do.
+
+        Never raises for what a release reports: see ``Decision.message``.
+        """
+        decision = self.decide()
+        if not preempt or decision.host is not None or decision.error is not None:
+            return decision
+        try:
+            return self.post_filter(decision)
+        except SchedulingError as error:
+            return attrs.evolve(decision, error=str(error), error_at="postFilter")
+
     def decide(self) -> Decision:
-        """The whole attempt. Never raises for what a release reports: see ``Decision.message``."""
+        """Filter, score and select."""
         cache = self.cache
         names, listed = cache.columns.published
         host = error = None
@@ -165,6 +180,10 @@ class Attempt(msgspec.Struct, eq=False):
         """The text that the release reports of an error; no row is left."""
         return str(error)
 
+    def post_filter(self, decision: Decision) -> Decision:
+        """The decision with what preemption would do. Raises SchedulingError when that fails."""
+        raise NotImplementedError
+
     def said(
         self, names: tuple[str, ...], listed: Mask, host: str | None, error: str | None
     ) -> tuple[Filtered, dict[str, Any]]:
@@ -208,6 +227,7 @@ class PredicatesAttempt(Attempt, eq=False, kw_only=True):
     """An attempt by predicates and priorities. Upstream: 1.16 genericScheduler.Schedule."""
 
     memory: Memory
+    preemption: PreemptionMemory
     steps: Steps
     filtered: Filtered
     reached: str = "filter"
@@ -294,6 +314,16 @@ class PredicatesAttempt(Attempt, eq=False, kw_only=True):
             text = self.algorithm.behaviour.priority_error(error, len(self.filtered.feasible))
         self.filtered.feasible = NO_NUMBERS
         return text
+
+    def post_filter(self, decision: Decision) -> Decision:
+        """Preemption; releases before it leave the pod as it is."""
+        if not self.algorithm.behaviour.preempts:
+            return decision
+        self.steps("")
+        state = self.state(self.ready(), self.cache.snapshot())
+        preemption = preempt(decision, state, self.cache, self.algorithm, self.preemption)
+        self.steps("preemption_evaluation")
+        return attrs.evolve(decision, preemption=preemption, nominated=nominee_of(preemption))
 
     def said(
         self,

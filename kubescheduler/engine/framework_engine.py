@@ -198,7 +198,7 @@ class ProfiledScheduler(msgspec.Struct, frozen=True, eq=False):
         scheduler = self.schedulers[frame.profile_name]
         turn = None if now is None else Turn(state.number, now)
         preempts = preempt or scheduler.rules.reports_post_filter
-        decision = scheduler.schedule(pod, preempt=preempts, cycle=state, turn=turn)
+        decision = scheduler.attempt(pod, state, turn=turn).run(preempt=preempts)
         if preempt or (decision.preemption is None and decision.nominated is None):
             return decision
         return attrs.evolve(decision, preemption=None, nominated=None)
@@ -255,7 +255,7 @@ class ProfiledScheduler(msgspec.Struct, frozen=True, eq=False):
         scheduler = self.schedulers[pod.spec.scheduler_name or DEFAULT_SCHEDULER_NAME]
         reports = reports and scheduler.rules.reports_post_filter and not thorough
         turn = Turn(self._numbers.take(), 0.0) if in_sequence else None
-        decision = scheduler.schedule(pod, preempt=preempt or reports, thorough=thorough, turn=turn)
+        decision = scheduler.attempt(pod, thorough=thorough, turn=turn).run(preempt=preempt or reports)
         if preempt or (decision.preemption is None and decision.nominated is None):
             return decision
         return attrs.evolve(decision, preemption=None, nominated=None)

@@ -66,12 +66,12 @@ def test_a_score_follows_the_count() -> None:
     nodes = [make_node(name, images=(ContainerImage(("app:latest",), 900 << 20),)) for name in ("a", "d")]
     scheduler = deciding("1.36", in_tree("1.36")["ImageLocality"], cluster=[*nodes, make_node("e")])
     asks = make_pod("p", containers=(Container("c", "app:latest"),))
-    before = scheduler.schedule(asks).score("ImageLocality")
+    before = scheduler.attempt(asks).run().score("ImageLocality")
     for node in extra:
         scheduler.cache.add_node(node)
-    assert scheduler.schedule(asks).score("ImageLocality")["d"] < before["d"]
+    assert scheduler.attempt(asks).run().score("ImageLocality")["d"] < before["d"]
     scheduler.cache.assume_pod(make_pod("q"), "a")
-    after = scheduler.schedule(asks).score("ImageLocality")
+    after = scheduler.attempt(asks).run().score("ImageLocality")
     assert after["a"] > after["d"]
 
 

@@ -213,7 +213,7 @@ def preempted(
     scheduler = deciding(
         release, *plugins, made["NodeResourcesFit"], made["DefaultPreemption"], cluster=cluster, extenders=extenders
     )
-    decision = scheduler.schedule(asking, preempt=True, thorough=thorough)
+    decision = scheduler.attempt(asking, thorough=thorough).run(preempt=True)
     assert decision.host is None
     return decision
 

@@ -102,7 +102,7 @@ class BatchingScheduler:
     def decide(self, pod: Pod, now: float = 0.0, skip: int = 0) -> Decision:
         """The next attempt, after ``skip`` others."""
         self.number += 1 + skip
-        return self.scheduler.schedulers["default-scheduler"].schedule(pod, turn=Turn(self.number, now))
+        return self.scheduler.schedulers["default-scheduler"].attempt(pod, turn=Turn(self.number, now)).run()
 
     def place(self, pod: Pod, now: float = 0.0) -> str | None:
         """Decides and places a pod; its node."""

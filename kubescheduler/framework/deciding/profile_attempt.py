@@ -471,8 +471,7 @@ class ProfileAttempt(Attempt, eq=False, kw_only=True):
         return tuple(v for v in passed.verdicts if v[0] not in said), tuple(said.items())
 
     def post_filter(self, decision: Decision) -> Decision:
-        """The decision with what the PostFilter plugins came to; thorough: just what preemption would do, and if it
-        fails, that is the decision's error."""
+        """The decision with what the PostFilter plugins came to; thorough: just what preemption would do."""
         scheduler = self.scheduler
         assert self.filtering is not None
         extenders = scheduler.compiled.algorithm.extenders
@@ -491,10 +490,7 @@ class ProfileAttempt(Attempt, eq=False, kw_only=True):
         if self.thorough:
             plugins = tuple(plugin for plugin in plugins if searches(plugin))
         laps = None if scheduler.watch is None else scheduler.watch.laps("PostFilter")
-        try:
-            outcome = run_post_filters(plugins, search, self.cycle, scheduler.rules.collect, strict=self.thorough)
-        except SchedulingError as error:
-            return attrs.evolve(decision, error=str(error), error_at="postFilter")
+        outcome = run_post_filters(plugins, search, self.cycle, scheduler.rules.collect, strict=self.thorough)
         if laps is not None:
             laps.end(outcome.status)
         return attrs.evolve(
@@ -519,7 +515,7 @@ class ProfileAttempt(Attempt, eq=False, kw_only=True):
 class FrameworkScheduler:
     """Decides where pods go in one cluster by one profile. Upstream: 1.20 and 1.36 genericScheduler.
 
-    ``schedule`` changes nothing in the cluster; ``cache.assume_pod`` places the pod it decided on.
+    An attempt changes nothing in the cluster; ``cache.assume_pod`` places the pod it decided on.
     """
 
     def __init__(
@@ -553,28 +549,6 @@ class FrameworkScheduler:
         """The column plugins and extenders, in the shape that legacy releases have."""
         return self.compiled.algorithm
 
-    def schedule(
-        self,
-        pod: Pod,
-        *,
-        thorough: bool = False,
-        preempt: bool = False,
-        cycle: CycleState | None = None,
-        turn: Turn | None = None,
-    ) -> Decision:
-        """Where the pod goes. Never raises for what a release reports: see ``Decision.message``.
-
-        thorough: score also when just one node fits, run every Filter on every node, and try no nominated node first.
-        preempt: when nothing fits, also run the PostFilter plugins. cycle: the attempt's state, if the caller keeps it.
-        turn: which attempt it is of those of a scheduler that places one pod after the other; None: a question on its
-        own, which no earlier attempt has a say in.
-        """
-        attempt = self.attempt(pod, cycle, thorough=thorough, turn=turn)
-        decision = attempt.decide()
-        if not preempt or decision.host is not None or decision.error is not None:
-            return decision
-        return attempt.post_filter(decision)
-
     def scores_on(self, pod: Pod, rows: IntArray) -> Decision:
         """See ``GenericScheduler.scores_on``."""
         return self.fresh().attempt(pod, thorough=True, instead=rows).decide()
@@ -588,7 +562,13 @@ class FrameworkScheduler:
         turn: Turn | None = None,
         instead: IntArray | None = None,
     ) -> ProfileAttempt:
-        """Before anything is decided; see ``schedule``. instead: the rows to score in place of those that pass."""
+        """Before anything is decided: ``run`` says where the pod goes.
+
+        thorough: score also when just one node fits, run every Filter on every node, and try no nominated node first.
+        cycle: the attempt's state, if the caller keeps it. turn: which attempt it is of those of a scheduler that
+        places one pod after the other; None: a question on its own, which no earlier attempt has a say in. instead:
+        the rows to score in place of those that pass.
+        """
         compiled, cycle = self.compiled, CycleState() if cycle is None else cycle
         given = (pod, self.cache, compiled.algorithm, self.tie_break, compiled.weights, self.again, thorough, instead)
         return ProfileAttempt(*given, scheduler=self, cycle=cycle, turn=turn)

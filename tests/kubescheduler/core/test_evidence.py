@@ -136,7 +136,7 @@ class Halves:
 @pytest.mark.parametrize("release", ["1.20", "1.36"])
 def test_custom_plugins(release: str) -> None:
     """Before and after NormalizeScore; a rule over columns without evidence counts as custom too."""
-    decision = deciding(release, Halves(), scoring("Fixed", 7, 8, 9), weights={"Halves": 3}).schedule(make_pod())
+    decision = deciding(release, Halves(), scoring("Fixed", 7, 8, 9), weights={"Halves": 3}).attempt(make_pod()).run()
     assert adds_up(decision) == 6
     halves, fixed = decision.score_evidence("n1")
     assert (halves.raw, halves.normalised, halves.weight, halves.product) == (40, 20, 3, 60)
@@ -163,9 +163,11 @@ def test_extenders() -> None:
 @pytest.mark.parametrize("release", ["1.20", "1.36"])
 def test_extenders_of_framework_releases(release: str) -> None:
     """Their 0-10 are stretched to 0-100."""
-    decision = deciding(
-        release, scoring("Fixed", 7, 8, 9), extenders=(FakeExtender(scores={"n0": 3}, weight=5),)
-    ).schedule(make_pod())
+    decision = (
+        deciding(release, scoring("Fixed", 7, 8, 9), extenders=(FakeExtender(scores={"n0": 3}, weight=5),))
+        .attempt(make_pod())
+        .run()
+    )
     adds_up(decision)
     found = decision.score_evidence("n0")[-1]
     assert (found.normalisation, found.normalised, found.product) == ("3 * 10", 30, 150)
@@ -181,7 +183,7 @@ def test_no_rule_scores() -> None:
     decision = legacy().decide(make_pod())
     assert [one.formula for one in decision.score_evidence("a")] == ["1"]
     assert adds_up(decision) == 2
-    assert adds_up(deciding("1.36").schedule(make_pod())) == len(NODES)
+    assert adds_up(deciding("1.36").attempt(make_pod()).run()) == len(NODES)
 
 
 def test_nodes_that_were_not_scored() -> None:

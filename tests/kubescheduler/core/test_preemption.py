@@ -491,7 +491,7 @@ def test_a_pre_filter_that_answers_differently(
         release, *plugins, late, cluster=[*(preemption_worlds.node_named(f"n{at}") for at in range(3)), *low]
     )
     asking = preemption_worlds.wants()
-    assert list(preemption_worlds.victims(scheduler.schedule(asking, preempt=True))) == candidates
+    assert list(preemption_worlds.victims(scheduler.attempt(asking).run(preempt=True))) == candidates
     scheduler.cache.add_node(preemption_worlds.node_named("n0", unschedulable=True))
     answers.append(then)
-    assert list(preemption_worlds.victims(scheduler.schedule(asking, preempt=True))) == ["n2"]
+    assert list(preemption_worlds.victims(scheduler.attempt(asking).run(preempt=True))) == ["n2"]

@@ -326,9 +326,9 @@ def scheduler_of(framework: Framework, cache: ClusterCache) -> FrameworkSchedule
 def by_columns(framework: Framework, cache: ClusterCache, pod: Pod) -> Found:
     """As the scheduler decides."""
     scheduler = scheduler_of(framework, cache)
-    decision = scheduler.schedule(pod)
+    decision = scheduler.attempt(pod).run()
     if decision.error is None and len(decision.feasible):
-        decision = scheduler.schedule(pod, thorough=True)
+        decision = scheduler.attempt(pod, thorough=True).run()
     if decision.error is not None:
         return Found(errors={decision.error})
     return Found(

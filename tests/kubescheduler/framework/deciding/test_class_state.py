@@ -88,10 +88,10 @@ def test_memory_changes_nothing(release: str, world: DrawnCluster, pods: tuple[P
     for number in range(5):
         fresh = again(cache, release)
         for pod in pods:
-            expected = everything(release, cache).schedule(pod, thorough=True)
-            assert told(all_of_them.schedule(pod, thorough=True)) == told(expected)
-            expected = everything(release, fresh, without=by_order).schedule(pod, thorough=True)
-            assert told(most.schedule(pod, thorough=True)) == told(expected)
+            expected = everything(release, cache).attempt(pod, thorough=True).run()
+            assert told(all_of_them.attempt(pod, thorough=True).run()) == told(expected)
+            expected = everything(release, fresh, without=by_order).attempt(pod, thorough=True).run()
+            assert told(most.attempt(pod, thorough=True).run()) == told(expected)
         happens(data.draw, cache, number)
 
 
@@ -222,7 +222,7 @@ def test_what_cannot_be_mended_is_looked_at_again_though_the_reason_stays() -> N
     there = make_pod("there", node="n0", requests=resources(cpu=900))
     scheduler = deciding("1.36", in_tree("1.36")["NodeResourcesFit"], cluster=[*nodes, there])
     wants = make_pod(requests=resources(cpu=500))
-    assert scheduler.schedule(wants).codes() == {"n0": "Unschedulable"}
+    assert scheduler.attempt(wants).run().codes() == {"n0": "Unschedulable"}
     for cpu, code in ((400, "UnschedulableAndUnresolvable"), (1000, "Unschedulable")):
         scheduler.cache.update_node(make_node("n0", allocatable=resources(cpu=cpu, memory=8 << 30, pods=9)))
-        assert scheduler.schedule(wants).codes() == {"n0": code}
+        assert scheduler.attempt(wants).run().codes() == {"n0": code}

@@ -55,7 +55,7 @@ def test_the_first_plugin_that_refuses_a_node_decides(release: str) -> None:
         plugin("C", filter=seeing(seen)),
         refusing("D", n0="late", n1="late"),
     ]
-    decision = deciding(release, *plugins).schedule(make_pod())
+    decision = deciding(release, *plugins).attempt(make_pod()).run()
     assert decision.reasons() == {"n0": ["full"], "n1": ["u"]}
     assert seen == ["n2"]
     assert decision.host == "n2"
@@ -66,7 +66,7 @@ def test_thorough_runs_every_plugin_everywhere(release: str) -> None:
     """What each says on its own is told beside what decides."""
     seen: list[str] = []
     plugins = [refusing("A", n0="full"), plugin("B", filter=seeing(seen, U)), refusing("C", n0="c")]
-    decision = deciding(release, *plugins).schedule(make_pod(), thorough=True)
+    decision = deciding(release, *plugins).attempt(make_pod(), thorough=True).run()
     assert seen == ["n0", "n1", "n2"]
     assert decision.checks()["n0"] == {"A": ["full"], "B": ["u"], "C": ["c"]}
     assert decision.reasons()["n0"] == ["full"]
@@ -75,7 +75,7 @@ def test_thorough_runs_every_plugin_everywhere(release: str) -> None:
 def test_a_policy_can_run_all_plugins() -> None:
     """All reasons are reported under the worst code, those of custom plugins too."""
     plugins = [refusing("A", n0="full", n1="hopeless"), plugin("B", **answers(filter=U)), refusing("C", n2="hopeless")]
-    decision = deciding("1.20", *plugins, run_all=True).schedule(make_pod())
+    decision = deciding("1.20", *plugins, run_all=True).attempt(make_pod()).run()
     assert decision.reasons() == {"n0": ["full", "u"], "n1": ["hopeless", "u"], "n2": ["u", "hopeless"]}
     assert decision.codes() == {
         "n0": "Unschedulable",
@@ -98,14 +98,14 @@ def test_a_policy_can_run_all_plugins() -> None:
 )
 def test_codes(release: str, made: Any, code: str) -> None:
     """They follow from the reason, or are the plugin's own."""
-    decision = deciding(release, made).schedule(make_pod())
+    decision = deciding(release, made).attempt(make_pod()).run()
     assert decision.codes() == {"n1": code}
 
 
 def test_pending_is_a_rejection_of_its_own_in_1_36() -> None:
     """Its plugin is told apart from those that refuse for good, and preemption does not look at the node."""
     plugins = [plugin("A", filter=on("n0", PENDING, U)), plugin("B", filter=on("n2", PENDING))]
-    decision = deciding("1.36", *plugins).schedule(make_pod())
+    decision = deciding("1.36", *plugins).attempt(make_pod()).run()
     assert decision.codes() == {"n0": "Pending", "n1": "Unschedulable", "n2": "Unschedulable"}
     assert rejectors_of(decision) == pending_of(decision) == {"A"}
     assert decision.row_codes().tolist() == [6, 2, 2]
@@ -114,7 +114,7 @@ def test_pending_is_a_rejection_of_its_own_in_1_36() -> None:
 
 def test_a_status_without_reasons_is_told_as_an_empty_one() -> None:
     """The node is refused all the same."""
-    decision = deciding("1.36", plugin("A", filter=on("n1", Status(Code.Unschedulable)))).schedule(make_pod())
+    decision = deciding("1.36", plugin("A", filter=on("n1", Status(Code.Unschedulable)))).attempt(make_pod()).run()
     assert decision.fits() == ["n0", "n2"]
     assert decision.codes() == {"n1": "Unschedulable"}
 
@@ -137,7 +137,7 @@ TEXTS = {"1.20": 'running "A" filter plugin for pod "p": {}', "1.36": 'running "
 )
 def test_an_error_gives_the_attempt_up(release: str, made: Any, text: str) -> None:
     """The text names the plugin, in 1.20 the pod too."""
-    decision = deciding(release, made).schedule(make_pod())
+    decision = deciding(release, made).attempt(make_pod()).run()
     assert decision.error == TEXTS[release].format(text)
     assert decision.fits() == []
     assert decision.host is None
@@ -145,7 +145,7 @@ def test_an_error_gives_the_attempt_up(release: str, made: Any, text: str) -> No
 
 def test_pending_is_an_error_in_1_20() -> None:
     """The release does not know it."""
-    decision = deciding("1.20", plugin("A", filter=on("n0", PENDING))).schedule(make_pod())
+    decision = deciding("1.20", plugin("A", filter=on("n0", PENDING))).attempt(make_pod()).run()
     assert decision.error == 'running "A" filter plugin for pod "p": later'
 
 
@@ -153,9 +153,9 @@ def test_pending_is_an_error_in_1_20() -> None:
 def test_an_error_behind_a_rejection_is_not_met(release: str) -> None:
     """The node was refused before; of two nodes with errors the first is told."""
     scheduler = deciding(release, refusing("F", n0="full"), refusing("A", n0=NodeError("no"), n2=NodeError("two")))
-    assert scheduler.schedule(make_pod()).error == TEXTS[release].format("two")
+    assert scheduler.attempt(make_pod()).run().error == TEXTS[release].format("two")
     scheduler = deciding(release, refusing("F", n0="full"), refusing("A", n0=NodeError("no")))
-    assert scheduler.schedule(make_pod()).host == "n1"
+    assert scheduler.attempt(make_pod()).run().host == "n1"
 
 
 def test_an_error_beyond_what_is_looked_at_is_not_met() -> None:
@@ -163,7 +163,7 @@ def test_an_error_beyond_what_is_looked_at_is_not_met() -> None:
     nodes = [make_node(f"n{at:03}") for at in range(200)]
     for erring, error in (("n150", None), ("n050", 'running "A" filter plugin: broken')):
         plugins = [refusing("A", **{erring: NodeError("broken")}), scoring("S", *[0] * 200)]
-        assert deciding("1.36", *plugins, cluster=nodes, percentage=10).schedule(make_pod()).error == error
+        assert deciding("1.36", *plugins, cluster=nodes, percentage=10).attempt(make_pod()).run().error == error
 
 
 @BOTH
@@ -171,7 +171,7 @@ def test_a_filter_without_its_pre_filter_errs(release: str) -> None:
     """A profile that leaves it out can place nothing."""
     whole: Any = in_tree(release)["InterPodAffinity"]
     made = msgspec.structs.replace(whole, points=frozenset({Point.FILTER}))
-    decision = deciding(release, made).schedule(make_pod())
+    decision = deciding(release, made).attempt(make_pod()).run()
     text = TEXTS[release].format(made.filter_alone).replace('"A"', '"InterPodAffinity"')
     assert decision.error == text
 
@@ -188,7 +188,7 @@ def fitting(release: str, *nominated: Pod, pod: Pod, thorough: bool = False) -> 
     scheduler = deciding(release, in_tree(release)["NodeResourcesFit"])
     for other in nominated:
         scheduler.cache.nominate(other, "n0")
-    return scheduler.schedule(pod, thorough=thorough)
+    return scheduler.attempt(pod, thorough=thorough).run()
 
 
 @BOTH
@@ -223,7 +223,7 @@ def test_both_passes_have_to_succeed(release: str) -> None:
 
     scheduler = deciding(release, plugin("A", filter=needs_company))
     scheduler.cache.nominate(make_pod("other"), "n0")
-    decision = scheduler.schedule(make_pod())
+    decision = scheduler.attempt(make_pod()).run()
     assert decision.fits() == ["n1", "n2"]
     assert seen == [0, 0, 0, 1]
 
@@ -234,7 +234,7 @@ def test_a_failing_first_pass_decides_the_status(release: str) -> None:
     plugins = [plugin("A", filter=lambda s, p, info: UAU if info.pods else None), refusing("B", n0="full")]
     scheduler = deciding(release, *plugins)
     scheduler.cache.nominate(make_pod("other"), "n0")
-    decision = scheduler.schedule(make_pod())
+    decision = scheduler.attempt(make_pod()).run()
     assert decision.reasons() == {"n0": ["uau"]}
     assert decision.codes() == {"n0": "UnschedulableAndUnresolvable"}
     assert decision.row_codes().tolist() == [3, 0, 0]
@@ -255,7 +255,7 @@ def test_add_pod_tells_plugins_of_nominated_pods(release: str, enabled: bool) ->
     made = plugin("A", filter=look, add_pod=note, **(answers(pre_filter=None) if enabled else {}))
     scheduler, cycle = deciding(release, made), CycleState()
     scheduler.cache.nominate(make_pod("other"), "n0")
-    decision = scheduler.schedule(make_pod(), cycle=cycle)
+    decision = scheduler.attempt(make_pod(), cycle=cycle).run()
     assert decision.fits() == (["n1", "n2"] if enabled else ["n0", "n1", "n2"])
     assert cycle.get("added") is None
 
@@ -266,7 +266,7 @@ def test_add_pod_that_fails_gives_the_attempt_up(release: str, fault: Any) -> No
     """Whatever its code."""
     scheduler = deciding(release, plugin("A", **answers(pre_filter=None, filter=None, add_pod=fault)))
     scheduler.cache.nominate(make_pod("other"), "n0")
-    assert scheduler.schedule(make_pod()).error == 'running AddPod on PreFilter plugin "A": u'
+    assert scheduler.attempt(make_pod()).run().error == 'running AddPod on PreFilter plugin "A": u'
 
 
 @BOTH
@@ -274,7 +274,7 @@ def test_an_error_beside_nominated_pods_names_the_plugin(release: str) -> None:
     """The same text as without them."""
     scheduler = deciding(release, plugin("A", filter=lambda s, p, i: Status.failure("broken") if i.pods else None))
     scheduler.cache.nominate(make_pod("other"), "n0")
-    assert scheduler.schedule(make_pod()).error == TEXTS[release].format("broken")
+    assert scheduler.attempt(make_pod()).run().error == TEXTS[release].format("broken")
 
 
 @BOTH
@@ -284,7 +284,7 @@ def test_no_error_beside_nominated_pods_where_pre_filter_refused(release: str) -
     scheduler = deciding(release, plugin("A", **answers(pre_filter=UAU, filter=None)), broken)
     scheduler.cache.nominate(make_pod("other"), "n0")
     for thorough in (False, True):
-        decision = scheduler.schedule(make_pod(), thorough=thorough)
+        decision = scheduler.attempt(make_pod(), thorough=thorough).run()
         assert decision.error is None
         assert decision.reasons() == {"n0": ["uau"], "n1": ["uau"], "n2": ["uau"]}
 
@@ -297,7 +297,7 @@ def test_nominations_to_nodes_that_are_not_there(release: str, place: str) -> No
     scheduler.cache.add_pod(make_pod("there", node="gone"))
     scheduler.cache.remove_node("gone")
     scheduler.cache.nominate(make_pod("other"), place)
-    assert scheduler.schedule(make_pod()).fits() == ["n0", "n1", "n2"]
+    assert scheduler.attempt(make_pod()).run().fits() == ["n0", "n1", "n2"]
 
 
 CLUSTER = Cluster([make_node(f"n{at}") for at in range(3)])

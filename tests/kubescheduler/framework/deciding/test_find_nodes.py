@@ -48,7 +48,7 @@ def waiting(node: str) -> Pod:
 def test_the_nominated_node_is_tried_alone_in_1_36() -> None:
     """If the pod fits there, nothing else is looked at and nothing is scored, even when the node is the worst."""
     scheduler = deciding("1.36", refusing("F", n0="full"), scoring("S", 9, 9, 0))
-    decision = scheduler.schedule(waiting("n2"))
+    decision = scheduler.attempt(waiting("n2")).run()
     assert (decision.host, decision.fits(), decision.scores, decision.total()) == ("n2", ["n2"], {}, {})
     assert decision.reasons() == {}
 
@@ -56,8 +56,8 @@ def test_the_nominated_node_is_tried_alone_in_1_36() -> None:
 def test_1_20_tries_all_nodes_at_once() -> None:
     """A nomination is worth nothing there, nor when every node is to be told of."""
     plugins = [refusing("F", n0="full"), scoring("S", 9, 9, 0)]
-    assert deciding("1.20", *plugins).schedule(waiting("n2")).host == "n1"
-    assert deciding("1.36", *plugins).schedule(waiting("n2"), thorough=True).fits() == ["n1", "n2"]
+    assert deciding("1.20", *plugins).attempt(waiting("n2")).run().host == "n1"
+    assert deciding("1.36", *plugins).attempt(waiting("n2"), thorough=True).run().fits() == ["n1", "n2"]
 
 
 @pytest.mark.parametrize("node", ["n0", "ghost", "gone"])
@@ -65,7 +65,7 @@ def test_where_the_pod_does_not_fit_all_nodes_are_tried(node: str) -> None:
     """Nor where there is no such node any more."""
     scheduler = deciding("1.36", refusing("F", n0="full"), scoring("S", 9, 8, 0))
     scheduler.cache.add_pod(make_pod("there", node="gone"))
-    decision = scheduler.schedule(waiting(node))
+    decision = scheduler.attempt(waiting(node)).run()
     assert decision.host == "n1"
     assert decision.reasons() == {"n0": ["full"]}
 
@@ -73,15 +73,15 @@ def test_where_the_pod_does_not_fit_all_nodes_are_tried(node: str) -> None:
 def test_an_error_on_the_nominated_node_is_met_again() -> None:
     """It is of no consequence in the first place, and gives the attempt up in the second."""
     scheduler = deciding("1.36", refusing("F", n0=NodeError("broken")))
-    assert scheduler.schedule(waiting("n0")).error == 'running "F" filter plugin: broken'
+    assert scheduler.attempt(waiting("n0")).run().error == 'running "F" filter plugin: broken'
 
 
 def test_a_nominated_node_outside_the_named_ones() -> None:
     """It is taken all the same, and keeps its own status when it does not do."""
     named = pre_filtering("A", PreFiltered(nodes=frozenset({"n1"})))
     outside = ["node(s) didn't satisfy plugin(s) [A]"]
-    assert deciding("1.36", named).schedule(waiting("n0")).host == "n0"
-    decision = deciding("1.36", named, refusing("F", n0="full")).schedule(waiting("n0"))
+    assert deciding("1.36", named).attempt(waiting("n0")).run().host == "n0"
+    decision = deciding("1.36", named, refusing("F", n0="full")).attempt(waiting("n0")).run()
     assert decision.host == "n1"
     assert decision.reasons() == {"n0": ["full"], "n2": outside}
     assert decision.codes() == {"n0": "Unschedulable", "n2": "UnschedulableAndUnresolvable"}
@@ -91,17 +91,17 @@ def test_extenders_are_asked_about_the_nominated_node() -> None:
     """What they say of it is kept when the others do not do either."""
     named = pre_filtering("A", PreFiltered(nodes=frozenset({"n1"})))
     extender = FakeExtender(filtered=Answered((), {"n0": "not here"}))
-    decision = deciding("1.36", named, refusing("F", n1="full"), extenders=[extender]).schedule(waiting("n0"))
+    decision = deciding("1.36", named, refusing("F", n1="full"), extenders=[extender]).attempt(waiting("n0")).run()
     assert extender.asked == [["n0"]]
     assert decision.host is None
     assert decision.reasons()["n0"] == ["not here"]
-    assert deciding("1.36", named, extenders=[FakeExtender()]).schedule(waiting("n0")).host == "n0"
+    assert deciding("1.36", named, extenders=[FakeExtender()]).attempt(waiting("n0")).run().host == "n0"
 
 
 def test_an_extender_that_fails_on_the_nominated_node() -> None:
     """All nodes are tried, with the same end."""
     extender = FakeExtender(filtered="down")
-    decision = deciding("1.36", extenders=[extender]).schedule(waiting("n0"))
+    decision = deciding("1.36", extenders=[extender]).attempt(waiting("n0")).run()
     assert decision.error == "down"
     assert extender.asked == [["n0"], ["n0", "n1", "n2"]]
 
@@ -115,11 +115,11 @@ def test_enough_nodes_are_enough() -> None:
     """The next attempt begins where this one ended, and only what was looked at has a status."""
     full = refusing("F", **{f"n{at:03}": "full" for at in range(0, 250, 2)})
     scheduler = deciding("1.20", full, scoring("S", *range(250)), cluster=MANY, percentage=40)
-    decision = scheduler.schedule(make_pod())
+    decision = scheduler.attempt(make_pod()).run()
     assert decision.fits() == [f"n{at:03}" for at in range(1, 200, 2)]
     assert set(decision.reasons()) == {f"n{at:03}" for at in range(0, 200, 2)}
     assert (decision.host, scheduler.sampler.next_start) == ("n199", 200)
-    decision = scheduler.schedule(make_pod())
+    decision = scheduler.attempt(make_pod()).run()
     assert decision.fits() == sorted(f"n{at % 250:03}" for at in range(201, 400, 2))
     assert scheduler.sampler.next_start == 150
 
@@ -133,8 +133,8 @@ def test_one_is_enough_when_nobody_compares(extender: Any, wanted: int) -> None:
     """In 1.36, and neither extenders nor Score plugins are there."""
     extenders = [] if extender is None else [extender]
     scheduler = deciding("1.36", cluster=MANY, percentage=10, extenders=extenders)
-    assert len(scheduler.schedule(make_pod()).feasible) == wanted
-    assert len(deciding("1.20", cluster=MANY, percentage=10).schedule(make_pod()).feasible) == 100
+    assert len(scheduler.attempt(make_pod()).run().feasible) == wanted
+    assert len(deciding("1.20", cluster=MANY, percentage=10).attempt(make_pod()).run().feasible) == 100
 
 
 def test_sampling_among_named_nodes() -> None:
@@ -142,7 +142,7 @@ def test_sampling_among_named_nodes() -> None:
     names = frozenset(f"n{at:03}" for at in range(0, 250, 2))
     plugins = [pre_filtering("A", PreFiltered(nodes=names)), scoring("S", *[0] * 250)]
     scheduler = deciding("1.36", *plugins, cluster=MANY, percentage=10)
-    decision = scheduler.schedule(make_pod())
+    decision = scheduler.attempt(make_pod()).run()
     assert len(decision.feasible) == 100
     assert len(decision.reasons()) == 125
     assert scheduler.sampler.next_start == 100
@@ -151,9 +151,9 @@ def test_sampling_among_named_nodes() -> None:
 def test_named_nodes_move_the_next_start_without_sampling() -> None:
     """Upstream adds up what it looked at, whatever the percentage; thorough looks leave no trace."""
     scheduler = deciding("1.36", pre_filtering("A", PreFiltered(nodes=frozenset({"n1", "n2"}))))
-    scheduler.schedule(make_pod(), thorough=True)
+    scheduler.attempt(make_pod(), thorough=True).run()
     assert scheduler.sampler.next_start == 0
-    scheduler.schedule(make_pod())
+    scheduler.attempt(make_pod()).run()
     assert scheduler.sampler.next_start == 2
 
 
@@ -163,7 +163,7 @@ def test_a_nominated_pod_beyond_what_is_looked_at() -> None:
     scheduler = deciding("1.36", company, scoring("S", *[0] * 250), cluster=MANY, percentage=10)
     scheduler.cache.nominate(make_pod("one"), "n050")
     scheduler.cache.nominate(make_pod("two"), "n200")
-    assert set(scheduler.schedule(make_pod()).reasons()) == {"n050"}
+    assert set(scheduler.attempt(make_pod()).run().reasons()) == {"n050"}
 
 
 def test_a_nominated_pod_on_a_node_that_was_not_named() -> None:
@@ -171,7 +171,7 @@ def test_a_nominated_pod_on_a_node_that_was_not_named() -> None:
     named = pre_filtering("A", PreFiltered(nodes=frozenset({"n1"})))
     scheduler = deciding("1.36", named, plugin("B", filter=lambda s, p, info: U if info.pods else None))
     scheduler.cache.nominate(make_pod("other"), "n0")
-    decision = scheduler.schedule(make_pod())
+    decision = scheduler.attempt(make_pod()).run()
     assert decision.reasons()["n0"] == ["node(s) didn't satisfy plugin(s) [A]"]
     assert decision.row_codes().tolist() == [3, 0, 3]
 
@@ -184,16 +184,16 @@ def test_the_heap_takes_nodes_in_the_order_of_the_list() -> None:
     nodes = [make_node(n, {"topology.kubernetes.io/zone": z}) for n, z in (("a1", "a"), ("a2", "a"), ("b1", "b"))]
     plugins = [scoring("S", 0, 5, 5)]
     scheduler = deciding("1.36", *plugins, cluster=nodes, tie_break=HeapTie(random.Random(0)))
-    assert scheduler.schedule(make_pod()).host == "b1"
+    assert scheduler.attempt(make_pod()).run().host == "b1"
     scheduler.sampler.next_start = 2
-    assert scheduler.schedule(make_pod()).host == "a2"
+    assert scheduler.attempt(make_pod()).run().host == "a2"
 
 
 def test_a_node_that_an_extender_scored_goes_before_its_equals() -> None:
     """Whatever it scored."""
     extender = FakeExtender(scores={"n2": 0})
     scheduler = deciding("1.36", extenders=[extender], tie_break=HeapTie(random.Random(0)))
-    assert scheduler.schedule(make_pod()).host == "n2"
+    assert scheduler.attempt(make_pod()).run().host == "n2"
 
 
 # --- extenders ---------------------------------------------------------------------------------
@@ -205,7 +205,7 @@ def test_extenders_get_what_is_left(release: str) -> None:
     first, second = FakeExtender(filtered=Answered(("n2",), {"n1": "no"})), FakeExtender(filtered=Answered(()))
     third = FakeExtender()
     scheduler = deciding(release, refusing("F", n0="full"), extenders=[first, second, third])
-    decision = scheduler.schedule(make_pod())
+    decision = scheduler.attempt(make_pod()).run()
     assert [extender.asked for extender in (first, second, third)] == [[["n1", "n2"]], [["n2"]], []]
     assert decision.reasons() == {"n0": ["full"], "n1": ["no"]}
     assert rejectors_of(decision) == {"F", "Extender"}
@@ -222,7 +222,7 @@ def test_extenders_get_what_is_left(release: str) -> None:
 def test_what_an_extender_says_of_a_node_that_a_plugin_refused(release: str, reasons: list[str], codes: str) -> None:
     """1.20 adds its words to the status, 1.36 replaces it."""
     extender = FakeExtender(filtered=Answered((), {"n0": "no", "ghost": "who"}))
-    decision = deciding(release, refusing("F", n0="hopeless"), extenders=[extender]).schedule(make_pod())
+    decision = deciding(release, refusing("F", n0="hopeless"), extenders=[extender]).attempt(make_pod()).run()
     assert decision.reasons() == {"n0": reasons, "ghost": ["who"]}
     assert decision.codes() == {"n0": codes, "ghost": "Unschedulable"}
     assert decision.row_codes().tolist() == [3 if release == "1.20" else 2, 0, 0]
@@ -231,10 +231,10 @@ def test_what_an_extender_says_of_a_node_that_a_plugin_refused(release: str, rea
 def test_nodes_that_were_dropped_silently() -> None:
     """They have no status: 1.36 tells of them only what it says of nodes left out."""
     extender = FakeExtender(filtered=Answered(()))
-    assert deciding("1.36", extenders=[extender]).schedule(make_pod()).message == "0/3 nodes are available:"
-    assert deciding("1.20", extenders=[extender]).schedule(make_pod()).message == "0/3 nodes are available: ."
+    assert deciding("1.36", extenders=[extender]).attempt(make_pod()).run().message == "0/3 nodes are available:"
+    assert deciding("1.20", extenders=[extender]).attempt(make_pod()).run().message == "0/3 nodes are available: ."
     named = pre_filtering("A", PreFiltered(nodes=frozenset({"n1"})))
-    decision = deciding("1.36", named, extenders=[extender]).schedule(make_pod())
+    decision = deciding("1.36", named, extenders=[extender]).attempt(make_pod()).run()
     assert decision.message == "0/3 nodes are available: 3 node(s) didn't satisfy plugin(s) [A]."
 
 
@@ -242,17 +242,17 @@ def test_nodes_that_were_dropped_silently() -> None:
 def test_ignorable_extenders(release: str) -> None:
     """One that fails changes nothing; another gives the attempt up."""
     extender = FakeExtender(filtered="down", ignorable=True)
-    decision = deciding(release, extenders=[extender]).schedule(make_pod())
+    decision = deciding(release, extenders=[extender]).attempt(make_pod()).run()
     assert decision.host == "n0"
     assert decision.extenders[0].filter_error == "down"
-    assert deciding(release, extenders=[FakeExtender(filtered="down")]).schedule(make_pod()).error == "down"
+    assert deciding(release, extenders=[FakeExtender(filtered="down")]).attempt(make_pod()).run().error == "down"
 
 
 @BOTH
 def test_an_extender_without_interest(release: str) -> None:
     """It is not asked at all."""
     extender = FakeExtender(filtered=Answered(()), interested=False)
-    assert deciding(release, extenders=[extender]).schedule(make_pod()).host == "n0"
+    assert deciding(release, extenders=[extender]).attempt(make_pod()).run().host == "n0"
     assert extender.asked == []
 
 
@@ -260,7 +260,7 @@ def test_an_extender_without_interest(release: str) -> None:
 def test_a_node_that_passes_and_failed(release: str) -> None:
     """The answered list decides."""
     extender = FakeExtender(filtered=Answered(("n1",), {"n1": "but"}))
-    decision = deciding(release, extenders=[extender]).schedule(make_pod())
+    decision = deciding(release, extenders=[extender]).attempt(make_pod()).run()
     assert (decision.fits(), decision.reasons()) == (["n1"], {"n1": ["but"]})
 
 
@@ -268,7 +268,7 @@ def test_a_node_that_passes_and_failed(release: str) -> None:
 def test_a_node_that_is_not_there(release: str) -> None:
     """An extender cannot add one."""
     extender = FakeExtender(filtered=Answered(("n1", "ghost")))
-    decision = deciding(release, extenders=[extender]).schedule(make_pod())
+    decision = deciding(release, extenders=[extender]).attempt(make_pod()).run()
     assert decision.error == 'nodeinfo not found for node name "ghost"'
 
 
@@ -302,7 +302,7 @@ def calling(asking: Asking, release: str, behaviour: str, **settings: Any) -> HT
 
 
 def decided(asking: Asking, release: str, behaviour: str, **settings: Any) -> Decision:
-    return scheduler(release, calling(asking, release, behaviour, **settings)).schedule(POD)
+    return scheduler(release, calling(asking, release, behaviour, **settings)).attempt(POD).run()
 
 
 def test_an_invented_node_is_scored_as_an_empty_one_and_chosen(asking: Asking) -> None:
@@ -345,7 +345,7 @@ def test_the_next_extender_gets_the_invented_node(asking: Asking) -> None:
     """With the objects as they were answered, and its scores count for them."""
     invents = calling(asking, "1.36", "invent")
     last = FakeExtender(filtered=Answered(("ghost", "n1")), scores={"n1": 2})
-    decision = scheduler("1.36", invents, last).schedule(POD)
+    decision = scheduler("1.36", invents, last).attempt(POD).run()
     assert last.asked == [["n0", "n1", "ghost"]]
     assert decision.total() == {"ghost": 87, "n1": 75 + 2 * 10}
     assert decision.host == "n1"
@@ -355,7 +355,7 @@ def test_what_runs_on_nodes_is_forgotten_beside_an_invented_node(asking: Asking)
     """All answered nodes are new records, the cluster itself is not touched."""
     crowd = [make_pod(f"c{at}", node="n0", requests=resources(cpu=1000)) for at in range(2)]
     made = scheduler("1.36", calling(asking, "1.36", "invent"), cluster=[*NODES, *crowd])
-    decision = made.schedule(POD)
+    decision = made.attempt(POD).run()
     assert decision.total() == {"n0": 75, "n1": 75, "ghost": 87}
     assert {e.rule: e.product for e in decision.score_evidence("ghost")} == {"NodeResourcesFit": 87}
     assert made.cache.columns.node_count == 2
@@ -369,7 +369,7 @@ def test_spreading_counts_the_pods_of_the_whole_cluster(asking: Asking) -> None:
     peers = [make_pod(f"x{at}", {"app": "x"}, node="n0") for at in range(2)]
     plugin = in_tree("1.36")["PodTopologySpread"]
     extender = calling(asking, "1.36", "invent")
-    decision = deciding("1.36", plugin, cluster=[*NODES, *peers], extenders=[extender]).schedule(spread)
+    decision = deciding("1.36", plugin, cluster=[*NODES, *peers], extenders=[extender]).attempt(spread).run()
     assert decision.score("PodTopologySpread") == {"n0": 0, "n1": 0, "ghost": 100}
 
 
@@ -378,7 +378,7 @@ def test_a_pod_may_be_assumed_on_an_invented_node(asking: Asking) -> None:
     made = scheduler("1.36", calling(asking, "1.36", "invent"))
     made.cache.assume_pod(POD, "ghost")
     assert made.cache.columns.node_count == 2
-    assert made.schedule(make_pod("q", requests=resources(cpu=1000, memory=2 << 30))).host == "ghost"
+    assert made.attempt(make_pod("q", requests=resources(cpu=1000, memory=2 << 30))).run().host == "ghost"
 
 
 @pytest.mark.parametrize("ignorable", [False, True], ids=["must answer", "ignorable"])
@@ -407,7 +407,7 @@ def among_exchanged(asking: Asking, release: str, plugin: str) -> Decision:
     """Two peers run on n0 in zone a; the extender answers n0 with zone b, and n1 with a."""
     extender = calling(asking, release, "exchange-labels")
     made = deciding(release, in_tree(release)[plugin], cluster=[*ZONES, *PEERS], extenders=[extender])
-    return made.schedule(PODS[plugin])
+    return made.attempt(PODS[plugin]).run()
 
 
 @pytest.mark.parametrize(

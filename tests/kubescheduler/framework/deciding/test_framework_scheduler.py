@@ -41,7 +41,7 @@ def test_totals_are_the_weighted_sums_of_scores(
 ) -> None:
     """Each score is within 0 to 100, and an extender's counts ten times its weight; all of it wraps at 64 bits."""
     extender = FakeExtender(scores={"n0": scores, "ghost": 1}, weight=weight)
-    decision = everything(release, world.cache(release), extenders=(extender,)).schedule(pod, thorough=True)
+    decision = everything(release, world.cache(release), extenders=(extender,)).attempt(pod, thorough=True).run()
     by_plugin = {name: decision.score(name) for name in decision.scores}
     assert all(0 <= score <= 100 for given in by_plugin.values() for score in given.values())
     assert set(by_plugin) == set(decision.raws)
@@ -65,7 +65,7 @@ def test_the_order_in_which_things_came_never_matters(
     rng.shuffle(pods)
     shuffled = attrs.evolve(world, nodes=tuple(nodes), pods=tuple(pods))
     decisions = [
-        everything(release, each.cache(release), without=("ServiceAffinity",)).schedule(pod, thorough=True)
+        everything(release, each.cache(release), without=("ServiceAffinity",)).attempt(pod, thorough=True).run()
         for each in (world, shuffled)
     ]
     assert told(decisions[0]) == told(decisions[1])
@@ -76,7 +76,7 @@ def test_the_order_in_which_things_came_never_matters(
 def test_every_node_fits_or_has_a_status(release: str, world: DrawnCluster, pod: Pod) -> None:
     """Never both, and a thorough look decides as a quick one does."""
     cache = world.cache(release)
-    quick, thorough = (everything(release, cache).schedule(pod, thorough=each) for each in (False, True))
+    quick, thorough = (everything(release, cache).attempt(pod, thorough=each).run() for each in (False, True))
     assert (quick.error is None) == (thorough.error is None)
     if quick.error is None:
         names = {node.name for node in world.nodes}
@@ -93,11 +93,11 @@ def test_sampling_finds_what_there_is_in_small_clusters(
 ) -> None:
     """Below a hundred nodes all are looked at, in whatever order."""
     cache = world.cache(release)
-    whole = everything(release, cache).schedule(pod)
+    whole = everything(release, cache).attempt(pod).run()
     sampling = everything(release, cache, percentage=percentage)
     for start in range(3):
         sampling.sampler.next_start = start
-        found = sampling.schedule(pod)
+        found = sampling.attempt(pod).run()
         assert (found.host, found.fits(), found.reasons()) == (whole.host, whole.fits(), whole.reasons())
         assert found.total() == whole.total()
 
@@ -109,7 +109,7 @@ def test_the_order_of_plugins_decides_only_which_reason_is_told(release: str, wo
     cache = world.cache(release)
     engine = engine_for(EngineFlags(release=release), None, None, None)
     default = engine.scheduler(cache).decide(pod, thorough=True)
-    every = everything(release, cache, without=("NodeLabel", "ServiceAffinity")).schedule(pod, thorough=True)
+    every = everything(release, cache, without=("NodeLabel", "ServiceAffinity")).attempt(pod, thorough=True).run()
     if default.error is None and every.error is None:
         assert default.fits() == every.fits()
         assert default.checks() == every.checks()
@@ -123,9 +123,9 @@ def test_the_order_of_plugins_decides_only_which_reason_is_told(release: str, wo
 def test_without_nodes(release: str) -> None:
     """There is nothing to decide; a node known only by its pods is none."""
     scheduler = deciding(release, cluster=[])
-    assert scheduler.schedule(make_pod()).error == "no nodes available to schedule pods"
+    assert scheduler.attempt(make_pod()).run().error == "no nodes available to schedule pods"
     scheduler.cache.add_pod(make_pod("there", node="ghost"))
-    assert scheduler.schedule(make_pod(), preempt=True).message == "no nodes available to schedule pods"
+    assert scheduler.attempt(make_pod()).run(preempt=True).message == "no nodes available to schedule pods"
 
 
 @BOTH
@@ -134,18 +134,18 @@ def test_a_decision_changes_nothing(release: str) -> None:
     nodes = [make_node(name, allocatable=resources(cpu=1000, memory=1 << 30, pods=9)) for name in ("n0", "n1")]
     scheduler = deciding(release, in_tree(release)["NodeResourcesFit"], cluster=nodes)
     first, second = (make_pod(name, requests=resources(cpu=800)) for name in ("p", "q"))
-    assert scheduler.schedule(first).host == scheduler.schedule(first).host == "n0"
+    assert scheduler.attempt(first).run().host == scheduler.attempt(first).run().host == "n0"
     scheduler.cache.assume_pod(first, "n0")
-    assert scheduler.schedule(second).host == "n1"
+    assert scheduler.attempt(second).run().host == "n1"
 
 
 @BOTH
 def test_ties(release: str) -> None:
     """The first by name, or whatever the tie break takes."""
     plugins = [scoring("S", 1, 7, 7)]
-    assert deciding(release, *plugins).schedule(make_pod()).host == "n1"
+    assert deciding(release, *plugins).attempt(make_pod()).run().host == "n1"
     hosts = {
-        deciding(release, *plugins, tie_break=RandomTie(random.Random(seed))).schedule(make_pod()).host
+        deciding(release, *plugins, tie_break=RandomTie(random.Random(seed))).attempt(make_pod()).run().host
         for seed in range(9)
     }
     assert hosts == {"n1", "n2"}
@@ -155,8 +155,8 @@ def test_ties(release: str) -> None:
 def test_pods_that_name_their_node(release: str) -> None:
     """spec.nodeName of the pod itself counts; other pods of its class are not touched."""
     scheduler = deciding(release, in_tree(release)["NodeName"])
-    assert scheduler.schedule(make_pod(node="n2")).fits() == ["n2"]
-    assert scheduler.schedule(make_pod()).fits() == ["n0", "n1", "n2"]
+    assert scheduler.attempt(make_pod(node="n2")).run().fits() == ["n2"]
+    assert scheduler.attempt(make_pod()).run().fits() == ["n0", "n1", "n2"]
 
 
 @BOTH
@@ -167,7 +167,7 @@ def test_the_state_is_the_callers(release: str) -> None:
         state.write("seen", [*(state.get("seen") or ()), info.name])
 
     cycle = CycleState()
-    deciding(release, plugin("A", filter=filter_)).schedule(make_pod(), cycle=cycle)
+    deciding(release, plugin("A", filter=filter_)).attempt(make_pod(), cycle=cycle).run()
     assert cycle.read("seen") == ["n0", "n1", "n2"]
 
 
@@ -177,8 +177,10 @@ def test_an_error_takes_everything_back(release: str) -> None:
     calls: list[Any] = []
     watcher = plugin("W", post_filter=lambda *given: calls.append(given))
     broken = plugin("A", **answers(score=SchedulingError("broken")))
-    decision = deciding(release, refusing("F", n0="full"), scoring("S", 1, 2, 3), broken, watcher).schedule(
-        make_pod(), preempt=True
+    decision = (
+        deciding(release, refusing("F", n0="full"), scoring("S", 1, 2, 3), broken, watcher)
+        .attempt(make_pod())
+        .run(preempt=True)
     )
     assert (decision.fits(), decision.total(), decision.scores, decision.host) == ([], {}, {}, None)
     assert decision.message == decision.error
@@ -203,7 +205,7 @@ def test_pod_classes_share_what_is_remembered() -> None:
     made = ColumnPlugin("F", frozenset({Point.FILTER}), FitPredicate("F", check))
     scheduler = deciding("1.36", made)
     for name in ("a", "b", "c"):
-        scheduler.schedule(make_pod(name))
+        scheduler.attempt(make_pod(name)).run()
     assert calls == [3]
 
 

@@ -75,7 +75,7 @@ def test_the_whole_phase_can_be_left_out() -> None:
     assert collected("1.36", ("n1", None), cycle=cycle) == ((None, Status.unschedulable(ALL_SKIPPED)), "")
     assert collected("1.20", ("n1", None), cycle=cycle) == (("n1", None), "A")
     scheduler = deciding("1.36", refusing("F", n0="full", n1="full", n2="full"))
-    decision = scheduler.schedule(make_pod(), preempt=True, cycle=cycle)
+    decision = scheduler.attempt(make_pod(), cycle=cycle).run(preempt=True)
     assert decision.message == f"0/3 nodes are available: 3 full. {ALL_SKIPPED}"
 
 
@@ -99,7 +99,7 @@ TOLD = "0/3 nodes are available: 3 full."
 )
 def test_plugins_of_ones_own_are_heard(given: Any, message: str, nominated: str | None) -> None:
     """The node they nominate and what they tell is in the decision, and from there in what is written of the pod."""
-    decision = deciding("1.36", FULL, plugin("A", **answers(post_filter=given))).schedule(make_pod(), preempt=True)
+    decision = deciding("1.36", FULL, plugin("A", **answers(post_filter=given))).attempt(make_pod()).run(preempt=True)
     assert (decision.message, decision.error, decision.nominated) == (message, None, nominated)
     assert decision.preemption is None
     cause = undecided_1_36(decision, post_filters=True)
@@ -111,7 +111,7 @@ def test_plugins_of_ones_own_are_heard(given: Any, message: str, nominated: str 
 )
 def test_1_20_tells_nothing_of_them(given: Any, nominated: str | None) -> None:
     """Only a success nominates."""
-    decision = deciding("1.20", FULL, plugin("A", **answers(post_filter=given))).schedule(make_pod(), preempt=True)
+    decision = deciding("1.20", FULL, plugin("A", **answers(post_filter=given))).attempt(make_pod()).run(preempt=True)
     assert (decision.message, decision.nominated) == (TOLD, nominated)
     assert undecided_1_20(decision, post_filters=True).nominated == (nominated or "")
 
@@ -125,7 +125,7 @@ def test_plugins_see_why_every_node_was_refused() -> None:
         return None, U
 
     scheduler = deciding("1.36", refusing("F", n0="full", n1="hopeless", n2="full"), plugin("A", post_filter=look))
-    decision = scheduler.schedule(make_pod(), preempt=True)
+    decision = scheduler.attempt(make_pod()).run(preempt=True)
     assert seen == {
         "n0": Status.unschedulable("full"),
         "n1": Status.unresolvable("hopeless"),
@@ -144,9 +144,9 @@ def test_post_filter_is_run_when_nothing_fits(preempt: bool) -> None:
         return None, U
 
     watcher = plugin("A", post_filter=look)
-    deciding("1.36", FULL, watcher).schedule(make_pod("refused"), preempt=preempt)
-    deciding("1.36", watcher).schedule(make_pod("fits"), preempt=preempt)
-    deciding("1.36", plugin("B", **answers(filter=FAULT)), watcher).schedule(make_pod("fails"), preempt=preempt)
+    deciding("1.36", FULL, watcher).attempt(make_pod("refused")).run(preempt=preempt)
+    deciding("1.36", watcher).attempt(make_pod("fits")).run(preempt=preempt)
+    deciding("1.36", plugin("B", **answers(filter=FAULT)), watcher).attempt(make_pod("fails")).run(preempt=preempt)
     assert calls == (["refused"] if preempt else [])
 
 
@@ -163,7 +163,7 @@ def preempting(release: str, *more: Any, pod: Pod = WANTS, thorough: bool = Fals
     scheduler = deciding(
         release, plugins["NodeResourcesFit"], *more, plugins["DefaultPreemption"], cluster=[NODE, LOW], **fields
     )
-    return scheduler.schedule(pod, preempt=True, thorough=thorough)
+    return scheduler.attempt(pod, thorough=thorough).run(preempt=True)
 
 
 @pytest.mark.parametrize("release", ["1.20", "1.36"])
@@ -229,11 +229,11 @@ def test_the_message_of_the_default_profile() -> None:
     text = "0/1 nodes are available: 1 {}. no new claims to deallocate, preemption: 0/1 nodes are available: 1 {}."
     big = make_pod(requests=resources(cpu=1000, memory=1 << 30))
     scheduler.cache.add_pod(make_pod("there", node="n0", requests=resources(cpu=1)))
-    assert scheduler.schedule(big, preempt=True).message == text.format(
+    assert scheduler.attempt(big).run(preempt=True).message == text.format(
         "Insufficient cpu", "No preemption victims found for incoming pod"
     )
     tainted = make_node("n0", taints=(Taint("k", "v", "NoSchedule"),))
-    assert deciding("1.36", *taint, cluster=[tainted]).schedule(make_pod(), preempt=True).message == text.format(
+    assert deciding("1.36", *taint, cluster=[tainted]).attempt(make_pod()).run(preempt=True).message == text.format(
         "node(s) had untolerated taint(s)", "Preemption is not helpful for scheduling"
     )
 
@@ -244,7 +244,7 @@ def test_a_claim_that_waits_ends_the_phase() -> None:
     names = ("VolumeBinding", "DynamicResources", "DefaultPreemption")
     cluster = [NODE, make_class("now", mode=IMMEDIATE), make_claim("c", storage_class="now")]
     scheduler = deciding("1.36", *(plugins[name] for name in names), cluster=cluster)
-    decision = scheduler.schedule(claiming("c"), preempt=True)
+    decision = scheduler.attempt(claiming("c")).run(preempt=True)
     text = "0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims. not found"
     assert decision.message == text
     assert decision.preemption is None

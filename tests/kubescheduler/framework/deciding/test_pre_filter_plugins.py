@@ -118,7 +118,7 @@ def test_what_nodes_outside_are_told() -> None:
 )
 def test_a_rejection_is_told_of_every_node(release: str, message: str) -> None:
     """1.36 tells it once; the status is every node's in both."""
-    decision = deciding(release, pre_filtering("A", PreFiltered(reasons=("no",)))).schedule(make_pod())
+    decision = deciding(release, pre_filtering("A", PreFiltered(reasons=("no",)))).attempt(make_pod()).run()
     assert decision.message == message
     assert decision.codes() == dict.fromkeys(("n0", "n1", "n2"), "Unschedulable")
 
@@ -132,7 +132,7 @@ def test_an_error_gives_the_attempt_up(release: str, own: bool) -> None:
         if own
         else pre_filtering("A", PreFiltered(reasons=(NodeError("broken"),)))
     )
-    decision = deciding(release, made).schedule(make_pod())
+    decision = deciding(release, made).attempt(make_pod()).run()
     assert decision.error == 'running PreFilter plugin "A": broken'
     assert decision.statuses() == {}
 
@@ -144,7 +144,7 @@ def test_node_name_sets_restrict_the_nodes() -> None:
         pre_filtering("Columns", PreFiltered(nodes=frozenset({"n0", "n1"}))),
     ]
     scheduler = deciding("1.36", *plugins, refusing("F", n0="f", n2="f"))
-    decision = scheduler.schedule(make_pod())
+    decision = scheduler.attempt(make_pod()).run()
     outside_all = "node(s) didn't satisfy plugin(s) [Columns Own]"
     assert decision.host == "n1"
     assert decision.pre_filter_plugins == ("Columns", "Own")
@@ -155,14 +155,14 @@ def test_node_name_sets_restrict_the_nodes() -> None:
 def test_nodes_without_a_status_count_as_left_out() -> None:
     """The text of 1.36 is about all nodes there are."""
     plugins = [pre_filtering("A", PreFiltered(nodes=frozenset({"n1"}))), refusing("F", n1="full")]
-    decision = deciding("1.36", *plugins).schedule(make_pod())
+    decision = deciding("1.36", *plugins).attempt(make_pod()).run()
     assert decision.message == "0/3 nodes are available: 1 full, 2 node(s) didn't satisfy plugin(s) [A]."
 
 
 def test_skipped_plugins_are_not_run_on_nodes() -> None:
     """Whether they are rules over columns or custom plugins."""
     own = plugin("Own", **answers(pre_filter=Status(Code.Skip), filter=U))
-    decision = deciding("1.36", own).schedule(make_pod())
+    decision = deciding("1.36", own).attempt(make_pod()).run()
     assert decision.host == "n0"
 
 
@@ -174,7 +174,7 @@ def test_thorough_tells_what_every_plugin_says_on_its_own(release: str) -> None:
         pre_filtering("B", PreFiltered(reasons=("too",))),
         refusing("F", n1="full"),
     ]
-    decision = deciding(release, *plugins).schedule(make_pod(), thorough=True)
+    decision = deciding(release, *plugins).attempt(make_pod(), thorough=True).run()
     assert decision.fits() == []
     assert decision.checks() == {
         name: {"A": ["hopeless"], "B": ["too"], **({"F": ["full"]} if name == "n1" else {})}
@@ -199,7 +199,7 @@ def test_post_filter_plugins_see_what_pre_filter_answered() -> None:
         pre_filtering("A", PreFiltered(reasons=("hopeless",)), Point.FILTER),
         pre_filtering("B", PreFiltered()),
     ]
-    deciding("1.36", *plugins).schedule(make_pod(), preempt=True)
+    deciding("1.36", *plugins).attempt(make_pod()).run(preempt=True)
     assert kept == {"Own": "mine", "A": PreFiltered(reasons=("hopeless",)), "B": None}
 
 

@@ -248,7 +248,7 @@ def test_nominated_pods_need_their_room_too(release: str) -> None:
     cluster = [node_named("n0"), pod_at("low", cpu=3000)]
     scheduler = deciding(release, made["NodeResourcesFit"], made["DefaultPreemption"], cluster=cluster)
     scheduler.cache.nominate(make_pod("other", priority=10, requests=resources(cpu=2500)), "n0")
-    decision = scheduler.schedule(wants(), preempt=True)
+    decision = scheduler.attempt(wants()).run(preempt=True)
     assert victims(decision) == {}
     text = "preemption: 0/1 nodes are available: 1 Insufficient cpu."
     assert decision.message == told(release, 1, "1 Insufficient cpu", text)
@@ -262,7 +262,7 @@ def test_lower_nominations_are_taken_back(release: str) -> None:
     scheduler = deciding(release, made["NodeResourcesFit"], made["DefaultPreemption"], cluster=cluster)
     for name, priority in (("lower", 5), ("equal", 10)):
         scheduler.cache.nominate(make_pod(name, priority=priority, requests=resources(cpu=100)), "n0")
-    found = scheduler.schedule(wants(), preempt=True).preemption
+    found = scheduler.attempt(wants()).run(preempt=True).preemption
     assert found is not None
     assert [p.metadata.name for p in found.cleared] == ["lower"]
 
@@ -311,7 +311,7 @@ def test_law_of_candidates(release: str, world: DrawnCluster, asking: Pod, data:
     asking = msgspec.structs.replace(asking, spec=msgspec.structs.replace(asking.spec, priority=7))
     cache = world.cache(release)
     scheduler = everything(release, cache)
-    decision = scheduler.schedule(asking, preempt=True)
+    decision = scheduler.attempt(asking).run(preempt=True)
     found = decision.preemption
     if found is None or not len(found.candidates):
         return
@@ -383,7 +383,7 @@ def test_it_is_asked_for_with_the_sampling_of_nodes(release: str, percentage: in
     preemption = msgspec.structs.replace(usual, args=DefaultPreemptionArgs(1, 1), handle=handle)
     cluster = [thing for at in ("n0", "n1", "n2") for thing in (node_named(at), pod_at(f"low-{at}", at, cpu=3000))]
     scheduler = deciding(release, made["NodeResourcesFit"], preemption, cluster=cluster, percentage=percentage)
-    found = scheduler.schedule(wants(), preempt=True).preemption
+    found = scheduler.attempt(wants()).run(preempt=True).preemption
     assert found is not None
     assert len(found.candidates) == candidates_found
 

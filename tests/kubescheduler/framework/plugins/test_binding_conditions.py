@@ -110,9 +110,9 @@ def test_a_kept_verdict_does_not_outlive_the_time_for_binding() -> None:
     rule = dynamic_resources(DeviceRules(today=lambda: now[0]))
     plugin = ColumnPlugin("DynamicResources", frozenset({Point.PRE_FILTER, Point.FILTER}), rule)
     scheduler = deciding("1.36", plugin, cluster=[make_node("a"), make_node("b"), WAITING])
-    assert scheduler.schedule(pod_with("c")).fits() == ["a"]
+    assert scheduler.attempt(pod_with("c")).run().fits() == ["a"]
     now[0] += 2
-    late = scheduler.schedule(pod_with("c"))
+    late = scheduler.attempt(pod_with("c")).run()
     assert late.reasons() == {"a": [NOT_AVAILABLE], "b": [NOT_AVAILABLE]}
 
 
