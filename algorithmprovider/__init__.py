@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from algorithmprovider.pernode import NodeInfo
-from algorithmprovider.registration import (
+from algorithmprovider.registry import (
     FIT_PREDICATES,
     PRIORITY_CONFIGS,
     PROVIDERS,
+    Algorithms,
+    Provider,
+    Registry,
     register_algorithm_provider,
     register_custom_fit_predicate,
     register_custom_priority_function,
@@ -17,7 +20,6 @@ from algorithmprovider.registration import (
     register_priority_config_factory,
     register_priority_function,
 )
-from algorithmprovider.registry import Algorithms, Provider, Registry
 
 __all__ = [
     "DEFAULT_PROVIDER",

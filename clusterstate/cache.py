@@ -12,13 +12,12 @@ import numpy as np
 
 from clusterstate.cluster_objects import KEPT, ClusterObjects
 from clusterstate.columns import Columns
-from clusterstate.devices.extended_resources import with_left_over
+from clusterstate.devices.resource_claims import with_left_over
 from clusterstate.errors import ClusterStateError
 from clusterstate.growable import IntArray
 from clusterstate.node_order import NodeTree
 from clusterstate.objects import ClusterObject, Node, Pod
-from clusterstate.podinfo import PodInfo, PodKey
-from clusterstate.release_view import ReleaseView
+from clusterstate.podinfo import PodInfo, PodKey, ReleaseView
 from clusterstate.snapshot import Snapshot
 
 LONGEST = 1 << 14

@@ -14,25 +14,23 @@ from clusterstate.objects import (
     CSIDriver,
     CSINode,
     CSIStorageCapacity,
+    DeviceClass,
     Namespace,
+    PendingAllocation,
     PersistentVolume,
     PersistentVolumeClaim,
     PodDisruptionBudget,
+    PodGroup,
     PriorityClass,
     ReplicaSet,
     ReplicationController,
+    ResourceClaim,
+    ResourceClaimTemplate,
+    ResourceSlice,
     Service,
     StatefulSet,
     StorageClass,
     VolumeAttachment,
-)
-from clusterstate.objects.resource import (
-    DeviceClass,
-    PendingAllocation,
-    PodGroup,
-    ResourceClaim,
-    ResourceClaimTemplate,
-    ResourceSlice,
 )
 
 MOST_REMEMBERED = 1 << 14

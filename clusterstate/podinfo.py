@@ -1,12 +1,16 @@
-"""Pod classes: pods that are equal in everything a scheduler reads share one compiled form."""
+"""Pod classes: pods that are equal in everything a scheduler reads share one compiled form; and how a release sees pods
+and nodes."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import NamedTuple, Protocol
 
-from clusterstate.objects import Labels, ObjectMeta, Pod, PodAffinityTerm, PodSpec, WeightedPodAffinityTerm
-from clusterstate.usage import PodUsage
+import msgspec
+
+from clusterstate.images import ImageStates
+from clusterstate.objects import Labels, Node, ObjectMeta, Pod, PodAffinityTerm, PodSpec, WeightedPodAffinityTerm
+from clusterstate.usage import Accounting, PodUsage
 
 Controller = tuple[str, str] | tuple[str, str, str, str] | None
 """(kind, uid) of the owner reference with ``controller: true``; since 1.36 (kind, uid, apiVersion, name)."""
@@ -207,3 +211,30 @@ class PodInfo:
         """The weighted terms that take from a node's score."""
         affinity = self.spec.affinity
         return affinity.pod_anti_affinity.preferred if affinity and affinity.pod_anti_affinity else ()
+
+
+Use = tuple[str, str | None]
+"""What a pod class makes of topologies by its affinity: (the sort of term, topology key); see ``topology``."""
+
+
+class ReleaseView(msgspec.Struct, frozen=True):
+    """One release's view of objects. Those of the releases are in their own files."""
+
+    accounting: Accounting
+    """A spec's amounts."""
+    tracked: Callable[[str], bool]
+    """Whether account is kept of a resource."""
+    pod_key: Callable[[Pod], PodKey]
+    """What makes two pods equal, with the spec as rules see it."""
+    node: Callable[[Node], Node]
+    """A node as rules see it."""
+    affinity_uses: Callable[[PodInfo], tuple[Use, ...]]
+    """The uses a pod class makes of topologies."""
+    identity: Callable[[Pod], str]
+    """What identifies a pod; empty for one that cannot be kept."""
+    zone_key: Callable[[Node], str | None]
+    """The zone by which nodes take turns."""
+    unlisted: Callable[[Node], bool | None] | None = None
+    """True for a node that is not even looked at, otherwise None; by default every node is."""
+    images: Callable[[], ImageStates] = ImageStates
+    """What is remembered of the images that nodes have."""

@@ -10,16 +10,14 @@ import numpy as np
 
 from clusterstate.changes import Reads
 from clusterstate.cluster_objects import ClusterObjects
-from clusterstate.columns import Columns
-from clusterstate.counting.pod_counts import ClaimName, Ids
-from clusterstate.counting.row_amounts import Amounts
-from clusterstate.counting.tally import Tally, Weight
+from clusterstate.columns import Amounts, Columns
 from clusterstate.growable import Growable, IntArray, Mask
 from clusterstate.objects import Node, Pod
+from clusterstate.pod_counts import ClaimName, Ids, Tally, Weight
 from clusterstate.podinfo import PodInfo, Reach
 
 if TYPE_CHECKING:
-    from clusterstate.release_view import Use
+    from clusterstate.podinfo import Use
 
 T = TypeVar("T")
 

@@ -1,4 +1,4 @@
-"""What a pod asks for and what it takes while it runs.
+"""Resources: the classes of their names, what a pod asks for, and what it takes while it runs.
 
 cpu is counted in millicores, everything else in whole units, both rounded up (away from zero).
 """
@@ -12,7 +12,49 @@ import msgspec
 
 from clusterstate.objects import NO_RESOURCES, Container, FrozenMap, PodSpec, RequestsInUse
 from clusterstate.quantity import whole_units
-from clusterstate.resource_names import is_hugepage_resource, is_scalar_resource
+from kubecel.api_names import qualified_name_errors
+
+
+def is_prefixed_native_resource(name: str) -> bool:
+    """The name contains ``kubernetes.io/``."""
+    return "kubernetes.io/" in name
+
+
+def is_native_resource(name: str) -> bool:
+    """The name has no prefix, or one of Kubernetes' own."""
+    return "/" not in name or is_prefixed_native_resource(name)
+
+
+@lru_cache(maxsize=4096)
+def is_extended_resource(name: str) -> bool:
+    """Not native, no quota name, and a qualified name still after ``requests.`` is put before it."""
+    if is_native_resource(name) or name.startswith("requests."):
+        return False
+    return not qualified_name_errors(f"requests.{name}")
+
+
+def is_hugepage_resource(name: str) -> bool:
+    """``hugepages-<size>``."""
+    return name.startswith("hugepages-")
+
+
+def is_attachable_volume_resource(name: str) -> bool:
+    """``attachable-volumes-<plugin>``."""
+    return name.startswith("attachable-volumes-")
+
+
+def is_scalar_resource(name: str) -> bool:
+    """Whether release 1.16 keeps account of a resource other than cpu, memory, pods and ephemeral-storage.
+
+    Those four are to be recognised before this test.
+    """
+    return (
+        is_extended_resource(name)
+        or is_hugepage_resource(name)
+        or is_prefixed_native_resource(name)
+        or is_attachable_volume_resource(name)
+    )
+
 
 CPU, MEMORY, EPHEMERAL_STORAGE, PODS = "cpu", "memory", "ephemeral-storage", "pods"
 

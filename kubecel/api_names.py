@@ -1,8 +1,9 @@
-"""Names of the Kubernetes API (labels, qualified names, subdomains), with apimachinery's texts."""
+"""Names of the Kubernetes API (labels, qualified names, subdomains), with apimachinery's texts of 1.16 and later."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 _LABEL_VALUE = r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?"
@@ -109,3 +110,28 @@ def qualified_name_errors(value: str) -> tuple[str, ...]:
     if not re.fullmatch(_QUALIFIED_NAME, name):
         errors.append(f"name part {rule}")
     return tuple(errors)
+
+
+_SINCE_1_20 = (("a DNS-1123 subdomain must", "a lowercase RFC 1123 subdomain must"),)
+_SINCE_1_36 = (
+    *_SINCE_1_20,
+    ("a qualified name must", "a valid label key must"),
+    *((f"no more than {most} characters", f"no more than {most} bytes") for most in (NAME_LENGTH, SUBDOMAIN_LENGTH)),
+)
+"""(in 1.16, since)."""
+
+
+def worded_1_20(text: str) -> str:
+    """The text about a name as release 1.20 has it."""
+    return _reworded(text, _SINCE_1_20)
+
+
+def worded_1_36(text: str) -> str:
+    """The text about a name as release 1.36 has it."""
+    return _reworded(text, _SINCE_1_36)
+
+
+def _reworded(text: str, table: Iterable[tuple[str, str]]) -> str:
+    for old, new in table:
+        text = text.replace(old, new)
+    return text

@@ -8,9 +8,8 @@ from typing import Any
 import attrs
 import msgspec
 
-from kubecel import types
+from kubecel import ValueFault, types
 from kubecel.conversions import to_duration, to_timestamp
-from kubecel.faults import ValueFault
 from kubecel.functions.overloads import Signature
 from kubecel.functions.strings import REFUSALS, clauses, compile_pattern
 from kubecel.functions.table import KnownFunction, function_table

@@ -8,12 +8,10 @@ from typing import Any
 
 import msgspec
 
-from kubecel import costs
-from kubecel.arithmetic import checked_size
-from kubecel.faults import NO_OVERLOAD, CostFault, NotEvaluatedError, ValueFault
+from kubecel import NO_OVERLOAD, CostFault, NotEvaluatedError, ValueFault
 from kubecel.functions.overloads import shown
-from kubecel.functions.table import KnownFunction
-from kubecel.values import NONE, CelMap, Optional, UInt, Value, equal, go_name, type_name
+from kubecel.functions.table import LIST, MAP, KnownFunction, cost_of, equality_cost
+from kubecel.values import NONE, CelMap, Optional, UInt, Value, checked_size, equal, go_name, type_name
 
 # --- What one evaluation works with ---------------------------------------------------------------
 
@@ -107,7 +105,7 @@ def equality(left: Term, right: Term, *, negated: bool) -> Term:
 
     def term(frame: EvaluationFrame) -> bool:
         values = (left(frame), right(frame))
-        frame.charge(costs.equality_cost(values, negated))
+        frame.charge(equality_cost(values, negated))
         if not negated:
             return equal(*values)
         try:
@@ -154,7 +152,7 @@ def membership(value: Term, members: tuple[Value, ...]) -> Term:
 
 def call(function: KnownFunction, overload: str, terms: tuple[Term, ...]) -> Term:
     """A function of terms."""
-    cost = costs.cost_of(function.name, overload)
+    cost = cost_of(function.name, overload)
     act = function.call
 
     def term(frame: EvaluationFrame) -> Value:
@@ -186,7 +184,7 @@ def listing(terms: tuple[Term, ...], optional: frozenset[int]) -> Term:
             else:
                 what = f"cannot initialize optional list element from non-optional value {shown(value)}"
                 raise ValueFault(what)
-        frame.charge(costs.LIST)
+        frame.charge(LIST)
         return tuple(found)
 
     return term
@@ -208,7 +206,7 @@ def mapping(entries: tuple[tuple[Term, Term, bool], ...]) -> Term:
                     found.entries.pop(gone, None)
             else:
                 found.entries |= one.entries
-        frame.charge(costs.MAP)
+        frame.charge(MAP)
         return found
 
     return term

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from kubecel import NotEvaluatedError
 from kubecel import syntax as literals
-from kubecel.faults import NotEvaluatedError
 from kubecel.syntax import (
     Call,
     Comprehension,

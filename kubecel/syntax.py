@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import attrs
 import msgspec
 
-from kubecel.faults import CompileFault, NotEvaluatedError
+from kubecel import CompileFault, NotEvaluatedError
 from kubecel.values import LEAST_INT, MOST_INT, MOST_UINT, UInt, Value
 
 # --- Messages that point into an expression. Upstream: cel-go common/error.go ---------------------

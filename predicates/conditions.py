@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from clusterstate.nodecolumn import ABSENT
+from clusterstate.growable import ABSENT
 from clusterstate.objects import Node
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot

@@ -14,29 +14,32 @@ import numpy as np
 
 from clusterstate.changes import BY_ROW, Reads
 from clusterstate.cluster_objects import ClusterObjects
-from clusterstate.footprint import Footprint
+from clusterstate.footprint import Footprint, spec_alone
 from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import CSI
 from clusterstate.podinfo import PodInfo
-from clusterstate.resource_names import is_attachable_volume_resource
-from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
+from clusterstate.usage import is_attachable_volume_resource
 from clusterstate.volumes.claims import (
     CLAIM_WITHOUT_NAME,
     NO_PLUGINS,
+    CSIUse,
     CSIVolume,
     Plugins,
     csi_handles,
     csi_limit_key,
+    csi_use,
+    csi_use_of,
     csi_volume_1_13,
     csi_volume_1_15,
     csi_volumes,
+    first_error,
     has_claims,
+    may_use_csi,
     unnamed_claims,
 )
-from clusterstate.volumes.claims_framework import CSIUse, csi_use, csi_use_of, first_error, may_use_csi
 from clusterstate.volumes.csi_migration import ALL_PLUGINS, migrated_groups, migrating_plugins
-from clusterstate.volumes.storage_keys import bound_storage
+from clusterstate.volumes.volume_decision import bound_storage
 from predicates.refusal_evidence import Explain, LimitReached, LimitsReached, Need, Refusal, Unmet, predicate_evidence
 from predicates.types import PASS, FitPredicate, FitPredicateFactory, NodeError, PredicateArgs, Verdict
 

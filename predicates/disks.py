@@ -9,7 +9,7 @@ import numpy as np
 
 from clusterstate.changes import Reads
 from clusterstate.cluster_objects import ClusterObjects
-from clusterstate.footprint import Footprint
+from clusterstate.footprint import Footprint, spec_alone
 from clusterstate.growable import Mask
 from clusterstate.objects import (
     ISCSI,
@@ -20,10 +20,8 @@ from clusterstate.objects import (
     VolumeSource,
 )
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
-from clusterstate.volumes.claims import claim_names, has_claims
-from clusterstate.volumes.claims_framework import READ_WRITE_ONCE_POD, NotFoundError, find_claim
+from clusterstate.volumes.claims import READ_WRITE_ONCE_POD, NotFoundError, claim_names, find_claim, has_claims
 from predicates.refusal_evidence import Conflict, Explain, InUse, Refusal, pods_on_rows, pods_there, predicate_evidence
 from predicates.types import (
     GO_ON,

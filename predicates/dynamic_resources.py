@@ -12,24 +12,26 @@ import numpy as np
 from clusterstate.changes import Reads
 from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.devices.device_demand import Demand, Outcomes, Timer, outcomes, unlimited
-from clusterstate.devices.device_features import EVERYTHING, DeviceFeatures
+from clusterstate.devices.device_requests import EVERYTHING, DeviceFeatures
 from clusterstate.devices.device_search import INVALID_POOLS
-from clusterstate.devices.extended_resources import LEFT_OVER, classes_by_resource, device_resources, is_extended
 from clusterstate.devices.resource_claims import (
+    LEFT_OVER,
     ClaimError,
     OwnClaim,
     binding_end,
+    classes_by_resource,
+    device_resources,
     has_to_be_given_up,
+    is_extended,
     is_ready_for_binding,
     is_usable_by,
     resolve_claims,
 )
-from clusterstate.footprint import Footprint
+from clusterstate.footprint import Footprint, spec_alone
 from clusterstate.growable import Mask
-from clusterstate.objects.resource import ResourceClaim
+from clusterstate.objects import ResourceClaim
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.node_selection import node_affinity_mask
-from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from predicates.refusal_evidence import (
     Need,

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from clusterstate.footprint import Footprint
+from clusterstate.footprint import Footprint, spec_alone
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.matching_1_4 import selects_nodes_1_4
 from clusterstate.selectors.node_selection import selects_nodes
-from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
+from clusterstate.topology.affinity_1_4 import selects_nodes_1_4
 from predicates.node_identity import (
     NOT_SELECTED,
     NOT_SELECTED_1_4,

@@ -8,12 +8,10 @@ from functools import partial
 import numpy as np
 
 from clusterstate.changes import LOCAL, Reads
-from clusterstate.footprint import Footprint
-from clusterstate.growable import Mask
-from clusterstate.nodecolumn import ABSENT
+from clusterstate.footprint import Footprint, TopologyScope, affinity_labels, every_sign
+from clusterstate.growable import ABSENT, Mask
 from clusterstate.objects import PodAffinityTerm
 from clusterstate.podinfo import PodInfo, any_of
-from clusterstate.selectors.pod_keys import affinity_labels
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.pod_affinity import (
     REPEL,
@@ -31,7 +29,6 @@ from clusterstate.topology.pod_affinity import (
     running_error,
     topology_keys,
 )
-from clusterstate.topology.topology_scope import TopologyScope, every_sign
 from predicates.refusal_evidence import (
     AnyOf,
     Conflict,

@@ -8,16 +8,14 @@ import msgspec
 import numpy as np
 
 from clusterstate.changes import LOCAL, Reads
-from clusterstate.footprint import Footprint
+from clusterstate.footprint import Footprint, affinity_labels
 from clusterstate.growable import Mask
 from clusterstate.manifests.annotations_1_4 import affinity_error
 from clusterstate.objects import PodAffinityTerm
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.matching_1_4 import TermMatcher14, compile_term_1_4
-from clusterstate.selectors.pod_keys import affinity_labels
 from clusterstate.snapshot import Snapshot
+from clusterstate.topology.affinity_1_4 import TermMatcher14, any_use, compile_term_1_4, near, used_keys
 from clusterstate.topology.pod_affinity import REPEL, affinity_reads
-from clusterstate.topology.pod_affinity_1_4 import any_use, near, used_keys
 from predicates.refusal_evidence import (
     Need,
     Refusal,

@@ -9,11 +9,9 @@ import msgspec
 import numpy as np
 
 from clusterstate.changes import Reads
-from clusterstate.footprint import Footprint
-from clusterstate.growable import Mask
-from clusterstate.nodecolumn import ABSENT
+from clusterstate.footprint import Footprint, TopologyScope, affinity_labels, every_sign
+from clusterstate.growable import ABSENT, Mask
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_keys import affinity_labels
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.pod_affinity import (
     TERMS_1_18,
@@ -26,7 +24,6 @@ from clusterstate.topology.pod_affinity import (
     is_somewhere,
     occupied_rows,
 )
-from clusterstate.topology.topology_scope import TopologyScope, every_sign
 from predicates.refusal_evidence import (
     AnyOf,
     Conflict,

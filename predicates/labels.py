@@ -7,11 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from clusterstate.changes import Reads
-from clusterstate.footprint import Footprint
-from clusterstate.growable import Mask
-from clusterstate.nodecolumn import ABSENT
+from clusterstate.footprint import Footprint, spec_alone
+from clusterstate.growable import ABSENT, Mask
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from predicates.refusal_evidence import Explain, Need, Refusal, Unmet, label_of, label_text, predicate_evidence
 from predicates.types import FitPredicate, FitPredicateFactory, PredicateArgs, Verdict

@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 from clusterstate.changes import Reads
-from clusterstate.footprint import Footprint
+from clusterstate.footprint import Footprint, spec_alone
 from clusterstate.growable import Mask
 from clusterstate.objects import Container, PodSpec
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import PodChange, Snapshot
 from predicates.refusal_evidence import Conflict, Explain, InUse, Refusal, pods_there, predicate_evidence
 from predicates.types import PASS, FitPredicate, FitPredicateFactory, PredicateArgs, Verdict

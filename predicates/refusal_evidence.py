@@ -10,8 +10,9 @@ from typing import Any
 
 import msgspec
 
-from clusterstate.nodecolumn import ABSENT
+from clusterstate.growable import ABSENT
 from clusterstate.objects import (
+    DeviceAsk,
     LabelSelector,
     Node,
     NodeSelectorTerm,
@@ -19,8 +20,8 @@ from clusterstate.objects import (
     PersistentVolumeClaim,
     PodAffinityTerm,
     Requirement,
+    ResourceClaim,
 )
-from clusterstate.objects.resource import DeviceAsk, ResourceClaim
 from clusterstate.podinfo import PodInfo, Reach
 from clusterstate.quantity import format_quantity
 from clusterstate.selectors.node_selection import node_affinity_mask, requirement_mask

@@ -7,13 +7,11 @@ from collections.abc import Callable, Iterator
 import msgspec
 import numpy as np
 
-from clusterstate.footprint import Footprint
+from clusterstate.footprint import Footprint, spec_alone
 from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
-from clusterstate.resource_names import is_extended_resource
-from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
-from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY, NVIDIA_GPU, PODS, RESTARTABLE
+from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY, NVIDIA_GPU, PODS, RESTARTABLE, is_extended_resource
 from predicates.refusal_evidence import Refusal, Shortage, predicate_evidence
 from predicates.types import GO_ON, FitPredicate, FitPredicateFactory, PredicateArgs, PreFiltered, Verdict
 

@@ -9,11 +9,11 @@ import msgspec
 import numpy as np
 
 from clusterstate.changes import Reads
-from clusterstate.counting.tally import Tally
 from clusterstate.footprint import Footprint
 from clusterstate.growable import IntArray, Mask
 from clusterstate.node_order import zone_key_stable
 from clusterstate.objects import Labels, Requirement
+from clusterstate.pod_counts import Tally
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import compile_map
 from clusterstate.selectors.node_selection import labelled_mask, node_selector_mask

@@ -9,16 +9,20 @@ import msgspec
 import numpy as np
 
 from clusterstate.changes import LOCAL, Reads
-from clusterstate.footprint import Footprint
-from clusterstate.growable import Mask
-from clusterstate.nodecolumn import ABSENT
+from clusterstate.footprint import Footprint, spread_labels
+from clusterstate.growable import ABSENT, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import SelectorError, compile_label_selector
-from clusterstate.selectors.pod_keys import spread_labels
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.pod_affinity import REPEL, first_error, running_error
-from clusterstate.topology.spread_constraints import Constraints, SpreadRules
-from clusterstate.topology.spread_counts import HARD, any_pods, constraints_of, spread_over
+from clusterstate.topology.spread_constraints import (
+    HARD,
+    Constraints,
+    SpreadRules,
+    any_pods,
+    constraints_of,
+    spread_over,
+)
 from clusterstate.topology.spread_hard import (
     Grounds,
     Plan,

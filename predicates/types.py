@@ -8,12 +8,11 @@ import msgspec
 import numpy as np
 
 from clusterstate.changes import Reads
-from clusterstate.footprint import Footprint
+from clusterstate.footprint import Footprint, spec_alone
 from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
-from clusterstate.topology.pod_affinity_1_4 import FAILURE_DOMAINS
+from clusterstate.topology.affinity_1_4 import FAILURE_DOMAINS
 from predicates.refusal_evidence import CheckEvidence, Explain, filter_evidence, predicate_evidence
 
 Verdict = dict[str, Mask]

@@ -10,16 +10,23 @@ import numpy as np
 
 from clusterstate.changes import Reads
 from clusterstate.cluster_objects import ClusterObjects
-from clusterstate.footprint import Footprint
+from clusterstate.footprint import Footprint, spec_alone
 from clusterstate.growable import Mask
 from clusterstate.objects import PersistentVolume, PersistentVolumeClaim
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.node_selection import volume_affinity_mask
-from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claim_matching import RULES_1_16, BindingRules, Delayed, decide, rules_1_16
-from clusterstate.volumes.claims import PodClaims, VolumeError, has_claims, missing_claim_error, pod_claims
-from clusterstate.volumes.claims_framework import claim_problem_1_20, claim_problem_1_36, leads_to_claims
+from clusterstate.volumes.claims import (
+    PodClaims,
+    VolumeError,
+    claim_problem_1_20,
+    claim_problem_1_36,
+    has_claims,
+    leads_to_claims,
+    missing_claim_error,
+    pod_claims,
+)
 from clusterstate.volumes.csi_migration import (
     ALL_PLUGINS,
     TranslationError,
@@ -27,8 +34,7 @@ from clusterstate.volumes.csi_migration import (
     plugin_of,
     translated_affinity,
 )
-from clusterstate.volumes.storage_keys import storage_to_bind
-from clusterstate.volumes.volume_decision import RULES_1_20, RULES_1_36, all_claims
+from clusterstate.volumes.volume_decision import RULES_1_20, RULES_1_36, all_claims, storage_to_bind
 from kubecel.api_names import go_quote
 from predicates.refusal_evidence import Need, Refusal, Unmet, bound_text, delayed_need, predicate_evidence
 from predicates.types import (

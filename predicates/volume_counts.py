@@ -14,12 +14,10 @@ import numpy as np
 
 from clusterstate.changes import BY_ROW, Reads
 from clusterstate.cluster_objects import ClusterObjects
-from clusterstate.footprint import Footprint
-from clusterstate.growable import IntArray, Mask
-from clusterstate.nodecolumn import ABSENT
+from clusterstate.footprint import Footprint, spec_alone
+from clusterstate.growable import ABSENT, IntArray, Mask
 from clusterstate.objects import ClaimVolume
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims import (
     AZURE_DISK,
@@ -38,7 +36,7 @@ from clusterstate.volumes.claims import (
     unnamed_claims,
 )
 from clusterstate.volumes.csi_migration import migrated_mask, migrating_plugins
-from clusterstate.volumes.storage_keys import bound_storage
+from clusterstate.volumes.volume_decision import bound_storage
 from kubecel.api_names import go_quote
 from predicates.refusal_evidence import CheckEvidence, Explain, LimitReached, Refusal, predicate_evidence
 from predicates.types import PASS, FitPredicate, FitPredicateFactory, NodeError, PredicateArgs, Verdict

@@ -10,24 +10,25 @@ import numpy as np
 
 from clusterstate.changes import Reads
 from clusterstate.cluster_objects import ClusterObjects
-from clusterstate.footprint import Footprint
-from clusterstate.growable import Mask
-from clusterstate.nodecolumn import ABSENT
+from clusterstate.footprint import Footprint, spec_alone
+from clusterstate.growable import ABSENT, Mask
 from clusterstate.objects import NO_LABELS, PersistentVolume
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims import (
     CLAIM_WITHOUT_NAME,
+    GA_LABEL,
+    ZONE_LABELS,
     VolumeError,
     claim_class,
     claim_names,
     has_claims,
     label_zones,
+    volume_behind,
+    volume_zones,
     waits_for_consumer,
 )
-from clusterstate.volumes.claims_framework import GA_LABEL, ZONE_LABELS, volume_behind, volume_zones
-from clusterstate.volumes.storage_keys import bound_storage
+from clusterstate.volumes.volume_decision import bound_storage
 from kubecel.api_names import go_quote
 from predicates.refusal_evidence import Need, Refusal, Unmet, label_of, label_text, predicate_evidence
 from predicates.types import (

@@ -14,10 +14,9 @@ from itertools import chain, pairwise
 import numpy as np
 
 from clusterstate.errors import ConfigError
-from clusterstate.footprint import Footprint
+from clusterstate.footprint import Footprint, spec_alone
 from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import CPU, MEMORY
 from priorities.normalize import MAX_UTILIZATION, Point, curve, curve_formula, idiv, round_half_away

@@ -10,14 +10,12 @@ import numpy as np
 
 from clusterstate.changes import Reads
 from clusterstate.devices.device_demand import Demand, devices_on, outcomes
-from clusterstate.devices.device_features import EVERYTHING, DeviceFeatures
-from clusterstate.devices.device_requests import DeviceError
+from clusterstate.devices.device_requests import EVERYTHING, DeviceError, DeviceFeatures
 from clusterstate.devices.device_search import MOST_ALTERNATIVES, score
 from clusterstate.devices.resource_claims import ClaimError, resolve_claims
-from clusterstate.footprint import Footprint
+from clusterstate.footprint import Footprint, spec_alone
 from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from priorities.normalize import default_normalize, stretched_evidence
 from priorities.score_evidence import Calculation, added, plugin_evidence

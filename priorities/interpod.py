@@ -13,13 +13,11 @@ from typing import Any
 import numpy as np
 
 from clusterstate.changes import LOCAL, Reads
-from clusterstate.counting.tally import Weight
-from clusterstate.footprint import Footprint
-from clusterstate.growable import IntArray, Mask, constant_row
-from clusterstate.nodecolumn import ABSENT
+from clusterstate.footprint import Footprint, TopologyScope, affinity_labels, every_sum
+from clusterstate.growable import ABSENT, IntArray, Mask, constant_row
 from clusterstate.objects import PodAffinityTerm
+from clusterstate.pod_counts import Weight
 from clusterstate.podinfo import AsPicked, PodInfo, Reach, any_of
-from clusterstate.selectors.pod_keys import affinity_labels
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.pod_affinity import (
     HARD,
@@ -34,7 +32,6 @@ from clusterstate.topology.pod_affinity import (
     running_error,
     topology_keys,
 )
-from clusterstate.topology.topology_scope import TopologyScope, every_sum
 from priorities.score_evidence import (
     Calculation,
     Explain,

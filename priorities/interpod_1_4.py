@@ -6,16 +6,14 @@ from itertools import chain
 
 import numpy as np
 
-from clusterstate.counting.tally import Weight
-from clusterstate.growable import IntArray, Mask, constant_row
+from clusterstate.growable import ABSENT, IntArray, Mask, constant_row
 from clusterstate.manifests.annotations_1_4 import affinity_error
-from clusterstate.nodecolumn import ABSENT
 from clusterstate.objects import PodAffinityTerm
+from clusterstate.pod_counts import Weight
 from clusterstate.podinfo import AsPicked, PodInfo, Reach, any_of
-from clusterstate.selectors.matching_1_4 import compile_term_1_4
 from clusterstate.snapshot import Snapshot
+from clusterstate.topology.affinity_1_4 import any_use, compile_term_1_4, sums_near, topology_codes, used_keys
 from clusterstate.topology.pod_affinity import HARD, SOFT
-from clusterstate.topology.pod_affinity_1_4 import any_use, sums_near, topology_codes, used_keys
 from priorities.interpod import explain_normalized_sums, explain_sums, normalize_sums, signed_terms, sums_config
 from priorities.score_evidence import Calculation, Explain, domain_text
 from priorities.types import PriorityArgs, PriorityConfig, PriorityConfigFactory, PriorityError

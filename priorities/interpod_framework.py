@@ -13,12 +13,11 @@ import msgspec
 import numpy as np
 
 from clusterstate.changes import Reads
-from clusterstate.counting.tally import Tally, Weight
-from clusterstate.footprint import Footprint
+from clusterstate.footprint import Footprint, TopologyScope, affinity_labels, every_sign, every_sum
 from clusterstate.growable import IntArray, constant_row
 from clusterstate.objects import Labels
+from clusterstate.pod_counts import Tally, Weight
 from clusterstate.podinfo import AsPicked, PodInfo, Reach, any_of
-from clusterstate.selectors.pod_keys import affinity_labels
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.pod_affinity import (
     HARD,
@@ -33,7 +32,6 @@ from clusterstate.topology.pod_affinity import (
     domain_tally,
     topology_keys,
 )
-from clusterstate.topology.topology_scope import TopologyScope, every_sign, every_sum
 from priorities.interpod import explain_sums, near_by_key, stretched_formula
 from priorities.score_evidence import Calculation, Explain, ExplainReduce, plugin_evidence
 from priorities.types import MAX_NODE_SCORE, PriorityConfig, PriorityError, Reduce

@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from clusterstate.changes import Reads
-from clusterstate.footprint import Footprint
-from clusterstate.growable import IntArray
-from clusterstate.nodecolumn import ABSENT
+from clusterstate.footprint import Footprint, spec_alone
+from clusterstate.growable import ABSENT, IntArray
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from priorities.score_evidence import Calculation, RuleEvidence, plugin_evidence, priority_evidence, priority_page
 from priorities.types import (

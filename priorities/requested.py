@@ -17,13 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clusterstate.changes import BY_ROW, Reads
-from clusterstate.footprint import Footprint
+from clusterstate.footprint import Footprint, spec_alone
 from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import CPU, MEMORY
-from clusterstate.volumes.storage_keys import bound_storage
+from clusterstate.volumes.volume_decision import bound_storage
 from priorities.normalize import idiv
 from priorities.score_evidence import Calculation, Explain, one_row, priority_evidence, resource_inputs
 from priorities.types import (

@@ -18,17 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clusterstate.changes import LOCAL, Reads
-from clusterstate.devices.device_features import DeviceFeatures
 from clusterstate.devices.device_inventory import READS as DEVICE_READS
 from clusterstate.devices.device_inventory import device_totals
-from clusterstate.devices.extended_resources import is_device_resource
+from clusterstate.devices.device_requests import DeviceFeatures
+from clusterstate.devices.resource_claims import is_device_resource
 from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import FrozenMap
 from clusterstate.podinfo import PodInfo
 from clusterstate.quantity import whole_units
-from clusterstate.resource_names import is_scalar_resource
 from clusterstate.snapshot import Snapshot
-from clusterstate.usage import CPU, MEMORY, Amounts, amount
+from clusterstate.usage import CPU, MEMORY, Amounts, amount, is_scalar_resource
 from priorities.normalize import MAX_UTILIZATION, Point, curve, curve_formula, idiv, round_half_away
 from priorities.score_evidence import Calculation, RuleEvidence, added, one_row, plugin_evidence, resource_inputs
 from priorities.types import MAX_NODE_SCORE

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from clusterstate.changes import Reads
-from clusterstate.footprint import Footprint
+from clusterstate.footprint import Footprint, spec_alone
 from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import CPU, MEMORY
 from priorities.score_evidence import Calculation, amount, one_row, priority_evidence

@@ -20,8 +20,7 @@ from typing import Any
 
 import msgspec
 
-from clusterstate.growable import IntArray
-from clusterstate.nodecolumn import ABSENT
+from clusterstate.growable import ABSENT, IntArray
 from clusterstate.objects import LabelSelector, NodeSelectorTerm, Requirement
 from clusterstate.podinfo import PodInfo
 from clusterstate.quantity import format_quantity

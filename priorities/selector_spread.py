@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.footprint import Footprint
-from clusterstate.growable import IntArray, constant_row
+from clusterstate.growable import ABSENT, IntArray, constant_row
 from clusterstate.node_order import zone_key_stable
-from clusterstate.nodecolumn import ABSENT
 from clusterstate.objects import Node
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import Matcher

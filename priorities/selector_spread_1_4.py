@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.footprint import Footprint
-from clusterstate.growable import IntArray, constant_row
-from clusterstate.nodecolumn import ABSENT
+from clusterstate.growable import ABSENT, IntArray, constant_row
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_owners import Kinds, Selector, count_matching_any, selectors_of
 from clusterstate.snapshot import Snapshot

@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 
 from clusterstate.changes import LOCAL, Reads
-from clusterstate.counting.tally import Tally
 from clusterstate.footprint import Footprint
-from clusterstate.growable import IntArray
-from clusterstate.nodecolumn import ABSENT
+from clusterstate.growable import ABSENT, IntArray
 from clusterstate.objects import Labels
+from clusterstate.pod_counts import Tally
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import compile_map
 from clusterstate.selectors.pod_owners import Selector, count_matching, services_of

@@ -19,19 +19,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clusterstate.changes import LOCAL, Reads
-from clusterstate.footprint import Footprint
-from clusterstate.growable import NO_NUMBERS, IntArray, constant_row
-from clusterstate.nodecolumn import ABSENT
+from clusterstate.footprint import Footprint, spread_labels
+from clusterstate.growable import ABSENT, NO_NUMBERS, IntArray, constant_row
 from clusterstate.objects import TopologySpreadConstraint
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import SelectorError
-from clusterstate.selectors.pod_keys import spread_labels
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.row_groups import GroupedScores, RowScores
-from clusterstate.topology.spread_constraints import Constraints, SpreadConstraint, SpreadRules
-from clusterstate.topology.spread_counts import (
+from clusterstate.topology.spread_constraints import (
     SOFT,
+    Constraints,
     DomainCounts,
+    SpreadConstraint,
+    SpreadRules,
     any_pods,
     carrying,
     constraints_of,

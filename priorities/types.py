@@ -8,12 +8,11 @@ import msgspec
 
 from clusterstate.changes import Reads
 from clusterstate.errors import SchedulingError
-from clusterstate.footprint import Footprint
+from clusterstate.footprint import Footprint, spec_alone
 from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
-from clusterstate.topology.pod_affinity_1_4 import FAILURE_DOMAINS
+from clusterstate.topology.affinity_1_4 import FAILURE_DOMAINS
 from clusterstate.topology.row_groups import RowScores
 from priorities.score_evidence import RuleEvidence
 

@@ -21,8 +21,7 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.quantity import whole_units
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claim_matching import NONE, BindingRules, ClaimBinding, Delayed, decide
-from clusterstate.volumes.claims import VolumeError, claim_class
-from clusterstate.volumes.claims_framework import leads_to_claims
+from clusterstate.volumes.claims import VolumeError, claim_class, leads_to_claims
 from clusterstate.volumes.volume_decision import RULES_1_36, all_claims
 from priorities.normalize import MAX_UTILIZATION, Point, curve, curve_formula, idiv, round_half_away, scaled
 from priorities.score_evidence import Calculation, RuleEvidence, added, one_row, plugin_evidence, size

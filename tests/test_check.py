@@ -160,7 +160,7 @@ def test_fast(clone: Clone) -> None:
 
 
 TREE = {
-    "clusterstate/objects/pod.py": "",
+    "clusterstate/objects.py": "",
     "clusterstate/cache.py": "",
     "clusterstate/pods.py": "",
     "clusterstate/pods_added.py": "",
@@ -170,7 +170,7 @@ TREE = {
     "tests/clusterstate/test_pods_laws.py": "",
     "tests/clusterstate/test_roster.py": "from clusterstate import roster\n",
     "tests/clusterstate/test_usage.py": "from clusterstate.roster import X\nfrom tests.support.build import node\n",
-    "tests/predicates/test_ports.py": "import clusterstate.roster\nfrom clusterstate.objects.pod import Pod\n",
+    "tests/predicates/test_ports.py": "import clusterstate.roster\nfrom clusterstate.objects import Pod\n",
     "tests/test_packaging.py": "from clusterstate.rosters import X\n",
     "README.md": "text\n",
     "docs/how-to/page.md": "```console\n$ true\n```\n",
@@ -191,7 +191,7 @@ TREE = {
             ["tests/clusterstate/test_pods.py", "tests/clusterstate/test_pods_laws.py"],
             id="module with several tests",
         ),
-        pytest.param("clusterstate/objects/pod.py", [], id="module that no test of its folder imports"),
+        pytest.param("clusterstate/objects.py", [], id="module that no test of its folder imports"),
         pytest.param("tests/clusterstate/test_usage.py", ["tests/clusterstate/test_usage.py"], id="test"),
         pytest.param("tests/clusterstate/test_gone.py", [], id="test that is gone"),
         pytest.param("tests/support/build.py", ["tests/clusterstate/test_usage.py"], id="support"),

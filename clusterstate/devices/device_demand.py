@@ -7,14 +7,12 @@ from collections.abc import Callable, Iterable
 import msgspec
 import numpy as np
 
-from clusterstate.devices.device_features import EVERYTHING, DeviceFeatures
 from clusterstate.devices.device_inventory import Inventory, Pool, inventory
-from clusterstate.devices.device_requests import DeviceError, wants_of
+from clusterstate.devices.device_requests import EVERYTHING, DeviceError, DeviceFeatures, wants_of
 from clusterstate.devices.device_search import InvalidPoolsError, Needed, OutOfTimeError, Pick, score, search
-from clusterstate.devices.extended_resources import classes_by_resource, device_resources, extended_claim
+from clusterstate.devices.resource_claims import classes_by_resource, device_resources, extended_claim
 from clusterstate.growable import IntArray, Mask
-from clusterstate.objects import PodSpec
-from clusterstate.objects.resource import ResourceClaim
+from clusterstate.objects import PodSpec, ResourceClaim
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 

@@ -13,11 +13,10 @@ import numpy as np
 
 from clusterstate.changes import Reads
 from clusterstate.cluster_objects import ClusterObjects
-from clusterstate.devices.device_features import EVERYTHING, DeviceFeatures
-from clusterstate.devices.device_requests import DeviceError, class_selectors
-from clusterstate.devices.extended_resources import classes_by_resource
+from clusterstate.devices.device_requests import EVERYTHING, DeviceError, DeviceFeatures, class_selectors
+from clusterstate.devices.resource_claims import classes_by_resource
 from clusterstate.growable import IntArray, Mask
-from clusterstate.objects.resource import Allocation, CounterSet, Device, DeviceClass, Placement, ResourceSlice
+from clusterstate.objects import Allocation, CounterSet, Device, DeviceClass, Placement, ResourceSlice
 from clusterstate.selectors.node_selection import node_affinity_mask
 from clusterstate.snapshot import Snapshot
 

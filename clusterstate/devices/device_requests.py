@@ -1,19 +1,17 @@
-"""What claims ask for, ready to be looked for among devices: requests, their CEL expressions and constraints."""
+"""What claims ask for, ready to be looked for among devices: requests, their CEL expressions and constraints; and which
+parts of dynamic resource allocation are on."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Protocol
 
 import msgspec
 
 from clusterstate.cluster_objects import ClusterObjects
-from clusterstate.devices.device_features import EVERYTHING, DeviceFeatures
 from clusterstate.errors import SchedulingError
-from clusterstate.objects import Toleration
-from clusterstate.objects.base import ResourceList
-from clusterstate.objects.resource import (
+from clusterstate.objects import (
     ALL,
     EXACT_COUNT,
     Device,
@@ -23,9 +21,48 @@ from clusterstate.objects.resource import (
     DeviceConstraint,
     DeviceRequest,
     ResourceClaim,
+    ResourceList,
+    Toleration,
 )
 from clusterstate.selectors.matching import any_tolerates
-from kubecel.faults import CompileFault, CostFault, NotEvaluatedError, ValueFault
+from kubecel import CompileFault, CostFault, NotEvaluatedError, ValueFault
+
+
+class DeviceFeatures(msgspec.Struct, frozen=True):
+    """The feature gates that allocation looks at. Upstream: 1.36 structured.Features."""
+
+    prioritized_list: bool = True
+    """``firstAvailable``. Gate DRAPrioritizedList."""
+    partitionable: bool = True
+    """Shared counters, and devices placed one by one. Gate DRAPartitionableDevices."""
+    taints: bool = True
+    """Gate DRADeviceTaints."""
+    binding: bool = True
+    """Binding conditions. Gates DRADeviceBindingConditions and DRAResourceClaimDeviceStatus."""
+    consumable: bool = True
+    """Devices that allow several allocations, and requests for capacity. Gate DRAConsumableCapacity."""
+    extended: bool = True
+    """Extended resources backed by a DeviceClass. Gate DRAExtendedResource."""
+
+    @classmethod
+    def of(cls, gates: Mapping[str, bool]) -> DeviceFeatures:
+        """What 1.36's gates switch on; a gate that is not named is on."""
+
+        def on(*names: str) -> bool:
+            return all(gates.get(name, True) for name in names)
+
+        return cls(
+            prioritized_list=on("DRAPrioritizedList"),
+            partitionable=on("DRAPartitionableDevices"),
+            taints=on("DRADeviceTaints"),
+            binding=on("DRADeviceBindingConditions", "DRAResourceClaimDeviceStatus"),
+            consumable=on("DRAConsumableCapacity"),
+            extended=on("DRAExtendedResource"),
+        )
+
+
+EVERYTHING = DeviceFeatures()
+
 
 Condition = Callable[[str, Device], bool]
 """Of (driver, device): whether it is selected; may raise ValueFault, CostFault and NotEvaluatedError."""

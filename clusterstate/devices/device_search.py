@@ -13,7 +13,6 @@ from uuid import NAMESPACE_OID, uuid5
 import msgspec
 
 from clusterstate.cluster_objects import ClusterObjects
-from clusterstate.devices.device_features import EVERYTHING, DeviceFeatures
 from clusterstate.devices.device_inventory import (
     CounterName,
     Counters,
@@ -24,16 +23,27 @@ from clusterstate.devices.device_inventory import (
     counters,
     counters_left,
 )
-from clusterstate.devices.device_requests import Constraint, DeviceError, Option, Want, all_take, constraints_of
-from clusterstate.objects import FrozenMap, NodeSelectorTerm, Requirement
-from clusterstate.objects.resource import (
+from clusterstate.devices.device_requests import (
+    EVERYTHING,
+    Constraint,
+    DeviceError,
+    DeviceFeatures,
+    Option,
+    Want,
+    all_take,
+    constraints_of,
+)
+from clusterstate.objects import (
     AllocatedDevice,
     Allocation,
     Device,
     DeviceConfig,
     DeviceRequest,
+    FrozenMap,
+    NodeSelectorTerm,
     Placement,
     RequestPolicy,
+    Requirement,
     ResourceClaim,
 )
 from clusterstate.quantity import whole_units

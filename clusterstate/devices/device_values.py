@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from clusterstate.objects.resource import Device, DeviceAttribute
-from kubecel import types
-from kubecel.faults import ValueFault
-from kubecel.functions.quantities import of_thousandths
-from kubecel.functions.semver import semver
+from clusterstate.objects import Device, DeviceAttribute
+from kubecel import ValueFault, types
+from kubecel.functions.kubernetes_types import of_thousandths, semver
 from kubecel.values import CelMap, DefaultMap, Value, go_name, type_name
 
 FIELDS = {

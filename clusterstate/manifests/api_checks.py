@@ -16,10 +16,10 @@ from typing import Any
 
 import msgspec
 
+from clusterstate.manifests.fields import Check, Checks, Fault
 from clusterstate.manifests.known_fields import known_types, objects_in
-from clusterstate.manifests.strictness import Check, Checks, Fault
 from clusterstate.quantity import format_quantity, parse_quantity
-from clusterstate.resource_names import is_extended_resource, is_hugepage_resource, is_native_resource
+from clusterstate.usage import is_extended_resource, is_hugepage_resource, is_native_resource
 from kubecel.api_names import NAME_LENGTH, go_quote, is_too_long, label_value_errors, must_match, qualified_name_errors
 
 Given = Mapping[Any, Any]

@@ -7,24 +7,21 @@ Rows without a node object have no labels. Release 1.16.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 
 import numpy as np
 
-from clusterstate.growable import IntArray, Mask
-from clusterstate.nodecolumn import ABSENT
+from clusterstate.growable import ABSENT, IntArray, Mask
 from clusterstate.objects import NodeSelectorTerm, PreferredSchedulingTerm, Requirement
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import (
-    NODE_SELECTOR_OPERATORS,
     SelectorError,
     compile_map,
     compile_requirement,
     compile_requirements,
-    requirement_error,
+    counts_as_preferred,
+    term_error,
 )
 from clusterstate.snapshot import Snapshot
-from kubecel.api_names import go_quote
 
 NAME_FIELD = "metadata.name"
 """The only field of a node that matchFields can read; every other reads as the empty string."""
@@ -87,26 +84,6 @@ def labelled_mask(snapshot: Snapshot, pairs: Mapping[str, str]) -> Mask:
 
 
 # --- node selector terms -------------------------------------------------------------------
-
-
-def field_error(requirement: Requirement) -> str | None:
-    """The fault of a matchFields requirement: only In and NotIn with one value are valid."""
-    if requirement.operator not in ("In", "NotIn"):
-        return f"{go_quote(requirement.operator)} is not a valid node field selector operator"
-    if len(requirement.values) != 1:
-        count, operator = len(requirement.values), go_quote(requirement.operator)
-        return f"unexpected number of value ({count}) for node field selector operator {operator}"
-    return None
-
-
-@lru_cache(maxsize=8192)
-def term_error(term: NodeSelectorTerm) -> str | None:
-    """The first fault of a node selector term, matchExpressions first; None when it is valid."""
-    faults = (
-        *(requirement_error(requirement, NODE_SELECTOR_OPERATORS) for requirement in term.match_expressions),
-        *(field_error(requirement) for requirement in term.match_fields),
-    )
-    return next((fault for fault in faults if fault), None)
 
 
 def term_mask(snapshot: Snapshot, term: NodeSelectorTerm, *, fields: bool = True) -> Mask:
@@ -212,11 +189,6 @@ def preferred_weights_of(terms: Iterable[PreferredSchedulingTerm], snapshot: Sna
             if not matcher.never:
                 out += preferred.weight * requirements_mask(snapshot, matcher.requirements)
     return out
-
-
-def counts_as_preferred(term: PreferredSchedulingTerm) -> bool:
-    """Whether the framework releases look at a preferred term at all: it weighs something and is not empty."""
-    return bool(term.weight and (term.preference.match_expressions or term.preference.match_fields))
 
 
 def preferred_term_weights(snapshot: Snapshot, terms: Iterable[PreferredSchedulingTerm]) -> IntArray:

@@ -14,18 +14,25 @@ import msgspec
 import numpy as np
 
 from clusterstate.changes import Reads
-from clusterstate.counting.tally import Tally
-from clusterstate.nodecolumn import ABSENT
+from clusterstate.growable import ABSENT
 from clusterstate.objects import NO_LABELS, Labels, PodAffinityTerm
-from clusterstate.podinfo import PodInfo, any_of
-from clusterstate.release_view import Use
-from clusterstate.selectors.matching import NOTHING, Matcher, SelectorError, compile_label_selector, term_namespaces
-from clusterstate.selectors.term_errors import aggregate, compile_selector, compile_selector_1_36
+from clusterstate.pod_counts import Tally
+from clusterstate.podinfo import PodInfo, Use, any_of
+from clusterstate.selectors.matching import (
+    NOTHING,
+    Matcher,
+    SelectorError,
+    aggregate,
+    compile_label_selector,
+    compile_selector,
+    compile_selector_1_36,
+    term_namespaces,
+)
 from clusterstate.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from clusterstate.counting.tally import Weight
     from clusterstate.growable import Mask
+    from clusterstate.pod_counts import Weight
     from clusterstate.podinfo import Reach
 
 

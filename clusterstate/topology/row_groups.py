@@ -6,8 +6,7 @@ import msgspec
 import numpy as np
 
 from clusterstate.changes import Reads
-from clusterstate.growable import IntArray, Mask
-from clusterstate.nodecolumn import ABSENT
+from clusterstate.growable import ABSENT, IntArray, Mask
 from clusterstate.snapshot import Snapshot
 
 Keys = tuple[str, ...]

@@ -10,8 +10,7 @@ import msgspec
 import numpy as np
 
 from clusterstate.changes import Reads
-from clusterstate.growable import IntArray, Mask
-from clusterstate.nodecolumn import ABSENT
+from clusterstate.growable import ABSENT, IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import Matcher
 from clusterstate.snapshot import Snapshot
@@ -22,13 +21,13 @@ from clusterstate.topology.spread_constraints import (
     Selectors,
     added_up,
     both,
+    carrying,
     counted_1_20,
     counted_1_36,
     counter,
     included_nodes,
     picked_nodes,
 )
-from clusterstate.topology.spread_counts import carrying
 
 NO_PODS_ANYWHERE = (1 << 31) - 1
 """Upstream's count of the emptiest domain when there is no domain."""

@@ -9,8 +9,7 @@ import msgspec
 import numpy as np
 
 from clusterstate.changes import Reads
-from clusterstate.growable import NO_NUMBERS, IntArray, Mask
-from clusterstate.nodecolumn import ABSENT
+from clusterstate.growable import ABSENT, NO_NUMBERS, IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import Matcher
 from clusterstate.snapshot import Snapshot
@@ -25,13 +24,13 @@ from clusterstate.topology.spread_constraints import (
     SpreadConstraint,
     added_up,
     both,
+    carrying,
     counted_1_20,
     counted_1_36,
     counter,
     included_nodes,
     picked_nodes,
 )
-from clusterstate.topology.spread_counts import carrying
 
 MOST_PLANS = 256
 """Plans that are kept however many rows there are."""

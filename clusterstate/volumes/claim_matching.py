@@ -14,9 +14,8 @@ from clusterstate.changes import Reads
 from clusterstate.cluster_objects import ClusterObjects, Name
 from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import LabelSelector, NodeSelectorTerm, PersistentVolume, PersistentVolumeClaim, StorageClass
-from clusterstate.selectors.matching import Matcher, SelectorError, compile_label_selector
-from clusterstate.selectors.node_selection import named_mask, term_error, volume_affinity_mask
-from clusterstate.selectors.term_errors import compile_selector
+from clusterstate.selectors.matching import Matcher, SelectorError, compile_label_selector, compile_selector, term_error
+from clusterstate.selectors.node_selection import named_mask, volume_affinity_mask
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims import VolumeError, claim_class, volume_class
 

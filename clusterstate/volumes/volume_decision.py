@@ -1,5 +1,9 @@
 """What is to be done about the volumes of a pod on the node that was chosen for it, and what its classes of storage can
-still provide there."""
+still provide there.
+
+At the end: what a rule reads of claims and volumes for one pod. While that is equal, other claims and volumes may
+change; storage classes, CSI nodes, attachments and what other pods use are compared in any case.
+"""
 
 from __future__ import annotations
 
@@ -18,20 +22,20 @@ from clusterstate.objects import (
 )
 from clusterstate.podinfo import PodInfo
 from clusterstate.quantity import whole_units
-from clusterstate.selectors.matching import SelectorError
+from clusterstate.selectors.matching import SelectorError, compile_selector
 from clusterstate.selectors.node_selection import requirements_mask
-from clusterstate.selectors.term_errors import compile_selector
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claim_matching import (
     BindingRules,
     Capacity,
+    ClassOf,
     attributes_fault,
     could_hold,
     could_hold_1_36,
     decide,
+    volume_index,
 )
-from clusterstate.volumes.claims import PodClaims, pod_claims, volume_class
-from clusterstate.volumes.claims_framework import claim_volumes
+from clusterstate.volumes.claims import PodClaims, claim_class, claim_volumes, pod_claims, volume_class
 
 UNKNOWN = -1
 
@@ -113,3 +117,33 @@ def bindings_for(pod: PodInfo, snapshot: Snapshot, row: int, rules: BindingRules
         tuple((one.claim, volume) for one in decision.bindings if (volume := one.volume(0)) is not None),
         tuple(provision.claim for provision in decision.provisions if provision.rows[0]),
     )
+
+
+LedTo = tuple[PersistentVolumeClaim | None, PersistentVolume | None, int]
+"""(a claim, the volume that it names, the version of the volumes that it could be bound to)."""
+
+
+def bound_storage(pod: PodInfo, snapshot: Snapshot) -> tuple[LedTo, ...]:
+    """The pod's claims, and the volumes that they name."""
+    return tuple((claim, volume, 0) for claim, volume in _claims(pod, snapshot))
+
+
+def storage_to_bind(class_of: ClassOf, pod: PodInfo, snapshot: Snapshot) -> tuple[LedTo, ...]:
+    """The same, and all volumes of the class of a claim that names none. class_of: as the release lists volumes."""
+    return tuple(
+        (claim, volume, 0 if claim is None or claim.volume_name else _version(claim, class_of, snapshot))
+        for claim, volume in _claims(pod, snapshot)
+    )
+
+
+def _claims(pod: PodInfo, snapshot: Snapshot) -> list[tuple[PersistentVolumeClaim | None, PersistentVolume | None]]:
+    objects = snapshot.objects
+    found = []
+    for named in claim_volumes(pod.spec):
+        claim = objects.persistent_volume_claims.get((pod.namespace, named.claim_name))
+        found.append((claim, None if claim is None else objects.persistent_volumes.get(claim.volume_name)))
+    return found
+
+
+def _version(claim: PersistentVolumeClaim, class_of: ClassOf, snapshot: Snapshot) -> int:
+    return volume_index(snapshot, class_of).of(claim_class(claim)).version

@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import cmp_to_key
 from itertools import pairwise
 
-from kubecel.arithmetic import add, checked_size
-from kubecel.faults import NO_OVERLOAD, CostFault, ValueFault
+from kubecel import NO_OVERLOAD, CostFault, ValueFault
 from kubecel.functions.overloads import Act, Function, Overload, shown
 from kubecel.types import full_name
 from kubecel.values import (
@@ -16,6 +15,8 @@ from kubecel.values import (
     Optional,
     UInt,
     Value,
+    add,
+    checked_size,
     compare,
     contains,
     equal,

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
+from kubecel import NO_OVERLOAD, ValueFault
 from kubecel.api_names import go_quote
 from kubecel.conversions import to_text
-from kubecel.faults import NO_OVERLOAD, ValueFault
 from kubecel.types import CelType, parse_type
 from kubecel.values import CelMap, Duration, Optional, Timestamp, UInt, Value, type_name, type_of
 

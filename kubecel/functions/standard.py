@@ -1,14 +1,44 @@
-"""What every CEL has: operators, sizes, conversions, tests of texts. Upstream: cel-go common/stdlib/standard.go."""
+"""What every CEL has: operators, sizes, conversions, tests of texts, parts of times.
+
+Upstream: cel-go common/stdlib/standard.go.
+"""
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable
 
-from kubecel import arithmetic, conversions
-from kubecel.faults import NO_OVERLOAD, ValueFault
+from kubecel import NO_OVERLOAD, ValueFault
+from kubecel.conversions import (
+    clock_milliseconds,
+    local_time,
+    to_bool,
+    to_bytes,
+    to_double,
+    to_duration,
+    to_int,
+    to_text,
+    to_timestamp,
+    to_uint,
+)
 from kubecel.functions.overloads import Act, Function, Overload
 from kubecel.types import CelType
-from kubecel.values import CelMap, Duration, Timestamp, Value, compare, contains, is_comparable, type_of
+from kubecel.values import (
+    CelMap,
+    Duration,
+    Timestamp,
+    Value,
+    add,
+    compare,
+    contains,
+    divide,
+    is_comparable,
+    modulo,
+    multiply,
+    negate,
+    subtract,
+    type_of,
+)
 
 _SIZED = (str, bytes, tuple)
 
@@ -121,7 +151,7 @@ def operators() -> tuple[Function, ...]:
         ),
         _calculation(
             "+",
-            arithmetic.add,
+            add,
             ("bytes", _binary("bytes")),
             ("double", _binary("double")),
             ("duration_duration", _binary("duration")),
@@ -134,19 +164,19 @@ def operators() -> tuple[Function, ...]:
         ),
         _calculation(
             "-",
-            arithmetic.subtract,
+            subtract,
             *numbers,
             ("duration_duration", _binary("duration")),
             ("timestamp_duration", "(timestamp, duration) -> timestamp"),
             ("timestamp_timestamp", "(timestamp, timestamp) -> duration"),
         ),
-        _calculation("*", arithmetic.multiply, *numbers),
-        _calculation("/", arithmetic.divide, *numbers),
-        _calculation("%", arithmetic.modulo, *numbers[:2]),
+        _calculation("*", multiply, *numbers),
+        _calculation("/", divide, *numbers),
+        _calculation("%", modulo, *numbers[:2]),
         Function(
             "-_",
             (Overload("negate_double", "(double) -> double"), Overload("negate_int64", "(int) -> int")),
-            arithmetic.negate,
+            negate,
         ),
         _comparison("<", "less", lambda order: order < 0),
         _comparison("<=", "less_equals", lambda order: order <= 0),
@@ -173,16 +203,14 @@ def standard() -> tuple[Function, ...]:
         ),
         Function("type", (Overload("type", "(A) -> type(A)"),), _type),
         Function("dyn", (Overload("to_dyn", "(A) -> dyn"),), _same),
-        _conversion("bool", conversions.to_bool, "bool", "string"),
-        _conversion("bytes", conversions.to_bytes, "bytes", "string"),
-        _conversion("double", conversions.to_double, "double", "int", "string", "uint"),
-        _conversion("duration", conversions.to_duration, "duration", "int", "string"),
-        _conversion("int", conversions.to_int, "int", "double", "duration", "string", "timestamp", "uint"),
-        _conversion("timestamp", conversions.to_timestamp, "timestamp", "int", "string"),
-        _conversion("uint", conversions.to_uint, "uint", "double", "int", "string"),
-        _conversion(
-            "string", conversions.to_text, "string", "bool", "bytes", "double", "duration", "int", "timestamp", "uint"
-        ),
+        _conversion("bool", to_bool, "bool", "string"),
+        _conversion("bytes", to_bytes, "bytes", "string"),
+        _conversion("double", to_double, "double", "int", "string", "uint"),
+        _conversion("duration", to_duration, "duration", "int", "string"),
+        _conversion("int", to_int, "int", "double", "duration", "string", "timestamp", "uint"),
+        _conversion("timestamp", to_timestamp, "timestamp", "int", "string"),
+        _conversion("uint", to_uint, "uint", "double", "int", "string"),
+        _conversion("string", to_text, "string", "bool", "bytes", "double", "duration", "int", "timestamp", "uint"),
         Function(
             "contains",
             (Overload("contains_string", "string.(string) -> bool"),),
@@ -193,3 +221,59 @@ def standard() -> tuple[Function, ...]:
             "startsWith", (Overload("starts_with_string", "string.(string) -> bool"),), _text_test(str.startswith)
         ),
     )
+
+
+_PARTS: dict[str, tuple[str, Callable[[datetime.datetime], int]]] = {
+    "getFullYear": ("year", lambda moment: moment.year),
+    "getMonth": ("month", lambda moment: moment.month - 1),
+    "getDayOfYear": ("day_of_year", lambda moment: moment.timetuple().tm_yday - 1),
+    "getDayOfMonth": ("day_of_month", lambda moment: moment.day - 1),
+    "getDate": ("day_of_month_1_based", lambda moment: moment.day),
+    "getDayOfWeek": ("day_of_week", lambda moment: (moment.weekday() + 1) % 7),
+    "getHours": ("hours", lambda moment: moment.hour),
+    "getMinutes": ("minutes", lambda moment: moment.minute),
+    "getSeconds": ("seconds", lambda moment: moment.second),
+}
+"""Method of a timestamp → (what its ids end with, the part); months, days of month, year and week count from 0."""
+
+_UNITS = {"getHours": 3600 * 10**9, "getMinutes": 60 * 10**9, "getSeconds": 10**9}
+"""Method of a duration → nanoseconds of its unit."""
+
+
+def _part(read: Callable[[datetime.datetime], int]) -> Act:
+    def act(value: Timestamp, zone: str = "") -> int:
+        return read(local_time(value, zone))
+
+    return act
+
+
+def _span(unit: int) -> Act:
+    def act(value: Duration) -> int:
+        return abs(value.nanoseconds) // unit * (1 if value.nanoseconds >= 0 else -1)
+
+    return act
+
+
+def _milliseconds(value: Timestamp, _zone: str = "") -> int:
+    local_time(value, _zone)
+    return clock_milliseconds(value)
+
+
+def _overloads(end: str, act: Act) -> tuple[Overload, ...]:
+    return (
+        Overload(f"timestamp_to_{end}", "timestamp.() -> int", act),
+        Overload(f"timestamp_to_{end}_with_tz", "timestamp.(string) -> int", act),
+    )
+
+
+def times() -> tuple[Function, ...]:
+    """The functions of this file."""
+    found = []
+    for name, (end, read) in _PARTS.items():
+        overloads = _overloads(end, _part(read))
+        if name in _UNITS:
+            overloads += (Overload(f"duration_to_{end}", "duration.() -> int", _span(_UNITS[name])),)
+        found.append(Function(name, overloads))
+    thousandths = Overload("duration_to_milliseconds", "duration.() -> int", _span(10**6))
+    found.append(Function("getMilliseconds", (*_overloads("milliseconds", _milliseconds), thousandths)))
+    return tuple(found)

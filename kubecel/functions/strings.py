@@ -8,13 +8,12 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
 
+from kubecel import NO_OVERLOAD, NotEvaluatedError, ValueFault
 from kubecel.api_names import go_quote
-from kubecel.arithmetic import checked_size
 from kubecel.conversions import to_text
-from kubecel.faults import NO_OVERLOAD, NotEvaluatedError, ValueFault
 from kubecel.functions.overloads import Function, Overload, shown
 from kubecel.types import CelType
-from kubecel.values import CelMap, DefaultMap, Duration, Timestamp, UInt, Value, type_name
+from kubecel.values import CelMap, DefaultMap, Duration, Timestamp, UInt, Value, checked_size, type_name
 
 # --- ``"%s is %d".format([name, 5])``. Upstream: cel-go ext/formatting.go, in the locale en_US ----
 

@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any, Self
 
 from clusterstate.errors import ConfigError, DecodeError, nearest
 from clusterstate.manifests.documents import Item
-from clusterstate.manifests.strictness import strictness_of
+from clusterstate.manifests.fields import strictness_of
 from clusterstate.objects import Node, Pod, PriorityClass
 from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.api.what_if import WhatIf
@@ -37,9 +37,9 @@ from kubescheduler.sources.cross_objects import UnreadableManifests, check_refer
 
 if TYPE_CHECKING:
     from clusterstate.cache import ClusterCache
-    from clusterstate.manifests.strictness import Judgement, Strictness
+    from clusterstate.manifests.fields import Judgement, Strictness
     from clusterstate.objects import ClusterObject
-    from clusterstate.release_view import ReleaseView
+    from clusterstate.podinfo import ReleaseView
     from kubescheduler.releases.daemon_controllers import DaemonController
     from kubescheduler.simulation.pods_to_place import PodsToPlace, ReadObject
     from kubescheduler.simulation.utilisation import ClusterUtilisation

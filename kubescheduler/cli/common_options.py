@@ -246,7 +246,7 @@ CI_OUTPUT = output_option("junit", "github", help="junit and github are for CI")
 
 def _watched(ctx: click.Context, _: click.Parameter, seconds: float) -> None:
     """While the command runs, a call of a user's own code may take so long."""
-    from algorithmprovider.time_limit import limited
+    from algorithmprovider.custom_code import limited
 
     ctx.with_resource(limited(seconds))
 

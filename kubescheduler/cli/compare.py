@@ -27,7 +27,7 @@ from kubescheduler.cli.help_groups import GroupedCommand
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from clusterstate.manifests.strictness import Judgement
+    from clusterstate.manifests.fields import Judgement
     from clusterstate.objects import ClusterObject, Pod
     from kubescheduler.cli.cluster_options import ClusterPlace
     from kubescheduler.comparison.comparing import Cause, Comparison

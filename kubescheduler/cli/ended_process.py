@@ -22,7 +22,7 @@ def in_a_process_of_its_own() -> None:
     if not cli.console or not hasattr(signal, "sigtimedwait"):
         return
     from algorithmprovider.code_watch import CodeWatch
-    from algorithmprovider.time_limit import LIMIT
+    from algorithmprovider.custom_code import LIMIT
 
     watch = CodeWatch()
     sys.stdout.flush()

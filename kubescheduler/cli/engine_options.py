@@ -25,7 +25,7 @@ from kubescheduler.cli.common_options import (
 from kubescheduler.engine.spec_fields import SPEC_FIELDS
 
 if TYPE_CHECKING:
-    from clusterstate.manifests.strictness import Judgement
+    from clusterstate.manifests.fields import Judgement
     from kubescheduler.api.cluster import Cluster
     from kubescheduler.engine.engine_contract import Engine, PodScheduler
     from kubescheduler.engine.spec import EngineSpec

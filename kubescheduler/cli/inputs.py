@@ -13,7 +13,7 @@ import msgspec
 
 from clusterstate.errors import DecodeError, InputError, attempt
 from clusterstate.manifests.decode import notes_on
-from clusterstate.manifests.strictness import STRICT, Accepted, Judgement, Strictness, strictness_of
+from clusterstate.manifests.fields import STRICT, Accepted, Judgement, Strictness, strictness_of
 from clusterstate.objects import Pod
 from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.api.cluster import Cluster

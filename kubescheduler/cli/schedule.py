@@ -143,7 +143,7 @@ def _results(
     decisions: Iterable[Any],
 ) -> Iterator[str]:
     """For CI: a case per pod."""
-    from clusterstate.workload_names import workloads_of
+    from clusterstate.workloads import workloads_of
     from kubescheduler.cli.decision_output import decided_suite
     from kubescheduler.report.ci_results import rendered_results
 

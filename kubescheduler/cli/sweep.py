@@ -26,7 +26,7 @@ from kubescheduler.cli.help_groups import GroupedCommand
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from clusterstate.manifests.strictness import Judgement
+    from clusterstate.manifests.fields import Judgement
     from kubescheduler.cli.cluster_options import ClusterPlace
     from kubescheduler.sweep.cases import Case, Configuration
     from kubescheduler.sweep.rows import Rows

@@ -30,7 +30,7 @@ from kubescheduler.releases.names import RELEASE_NAMES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from clusterstate.manifests.strictness import Judgement
+    from clusterstate.manifests.fields import Judgement
     from clusterstate.objects import ClusterObject, Pod
     from kubescheduler.cli.cluster_options import ClusterPlace
     from kubescheduler.comparison.upgrading import Upgrade

@@ -11,7 +11,7 @@ import attrs
 
 from clusterstate.errors import ConfigError, InputError, nearest
 from clusterstate.objects import ClusterObject, Pod
-from clusterstate.workload_names import workloads_of
+from clusterstate.workloads import workloads_of
 from kubescheduler.comparison.comparison import Comparison
 from kubescheduler.comparison.drawn_runs import FIRST, Drawing, drawn, drawn_notes, faults_of_seeds, runs_to_draw
 from kubescheduler.comparison.effects import Effects, NodeUse, ServiceSpread, Utilisation, effects

@@ -10,8 +10,8 @@ import attrs
 import msgspec
 
 from clusterstate.objects import ClusterObject, Pod
-from clusterstate.release_view import ReleaseView
-from clusterstate.workload_names import workloads_of
+from clusterstate.podinfo import ReleaseView
+from clusterstate.workloads import workloads_of
 from kubescheduler.comparison.cause_sentences import VictimChoice
 from kubescheduler.comparison.comparison import Comparison, change_document
 from kubescheduler.comparison.drawn_runs import RealChoices, Rooms, choice_of

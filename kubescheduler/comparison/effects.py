@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clusterstate.cache import ClusterCache
-from clusterstate.daemon_pods import is_daemon_pod
 from clusterstate.node_order import STABLE_ZONE, ZONE
 from clusterstate.objects import ClusterObject, Node, Pod
-from clusterstate.release_view import ReleaseView
+from clusterstate.podinfo import ReleaseView
 from clusterstate.selectors.matching import compile_map
 from clusterstate.usage import CPU, MEMORY
+from clusterstate.workloads import is_daemon_pod
 
 NOT_SHOWN = frozenset({"pods", "ephemeral-storage"})
 """Resources that are left out as long as only cpu, memory and what pods ask for besides is of interest."""

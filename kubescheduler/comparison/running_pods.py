@@ -16,11 +16,10 @@ import attrs
 import msgspec
 
 from clusterstate.cache import TERMINATED, ClusterCache
-from clusterstate.daemon_pods import is_daemon_pod
 from clusterstate.errors import ConfigError, nearest
 from clusterstate.objects import ClusterObject, Pod, Requirement, ResourceClaim
 from clusterstate.selectors.matching import LABEL_SELECTOR_OPERATORS, compile_requirement, requirement_error
-from clusterstate.workload_names import workloads_of
+from clusterstate.workloads import is_daemon_pod, workloads_of
 from kubescheduler.simulation.workload import as_new
 
 ALL = "all"

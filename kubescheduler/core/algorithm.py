@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from clusterstate.cluster_objects import ClusterObjects
-from clusterstate.hypothetical.pods_by_importance import PodOrder, by_importance
+from clusterstate.hypothetical import PodOrder, by_importance
 from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot

@@ -15,11 +15,10 @@ import msgspec
 import numpy as np
 
 from clusterstate.changes import BY_ROW, PODS_ANYWHERE, ChangeLog, Reads, flags_of
-from clusterstate.footprint import Footprint
+from clusterstate.footprint import Footprint, ScopeReading
 from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import PodChange, Snapshot
-from clusterstate.topology.topology_scope import ScopeReading
 from predicates.types import FitPredicate, NodeError, Verdict, failing, unresolvable
 from priorities.types import PriorityConfig
 

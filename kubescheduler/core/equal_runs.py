@@ -12,7 +12,7 @@ import numpy as np
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray, Mask
-from clusterstate.hypothetical.added_pods import ClassesOfRun
+from clusterstate.hypothetical import ClassesOfRun
 from clusterstate.objects import ClaimVolume, Pod
 from clusterstate.podinfo import PodInfo
 from kubescheduler.core.algorithm import Algorithm, WeightedPriority

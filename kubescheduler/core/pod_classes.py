@@ -13,9 +13,9 @@ import msgspec
 import numpy as np
 
 from clusterstate.changes import PODS_ANYWHERE, ChangeLog, Reads, flags_of
+from clusterstate.footprint import PodKey, spec_alone
 from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_keys import PodKey, spec_alone
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.answers import CheckState, Refreshes, Remembered, ScoreState, with_rows

@@ -16,7 +16,7 @@ from clusterstate.cache import ClusterCache
 from clusterstate.changes import Reads
 from clusterstate.errors import SchedulingError
 from clusterstate.growable import Growable, IntArray, Mask
-from clusterstate.hypothetical.pods_by_importance import PodOrder, PodsByImportance, by_importance
+from clusterstate.hypothetical import PodOrder, PodsByImportance, by_importance
 from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from kubescheduler.core.algorithm import Algorithm

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from clusterstate.growable import IntArray, Mask
-from clusterstate.hypothetical.pods_by_importance import by_importance, started
+from clusterstate.hypothetical import by_importance, started
 from clusterstate.objects import Pod
 from kubescheduler.core.decision_records import PickStep, Victims
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from clusterstate.changes import Reads
 from clusterstate.growable import IntArray, Mask
-from clusterstate.hypothetical.added_pods import AddedPods, BeyondRowsError, ClassesOfRun
+from clusterstate.hypothetical import AddedPods, BeyondRowsError, ClassesOfRun
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import wrap

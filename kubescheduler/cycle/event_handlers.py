@@ -8,8 +8,7 @@ import msgspec
 
 from clusterstate.cluster_objects import KEPT
 from clusterstate.devices.resource_claims import is_outdated
-from clusterstate.objects import Node, Pod
-from clusterstate.objects.resource import ResourceClaim
+from clusterstate.objects import Node, Pod, ResourceClaim
 
 if TYPE_CHECKING:
     from kubescheduler.cycle.schedule_one import Cycles

@@ -14,7 +14,7 @@ from kubescheduler.sources.cross_objects import uid_problems
 if TYPE_CHECKING:
     from clusterstate.growable import IntArray
     from clusterstate.objects import ClusterObject
-    from clusterstate.release_view import ReleaseView
+    from clusterstate.podinfo import ReleaseView
     from kubescheduler.core.algorithm import Algorithm
     from kubescheduler.core.decision import Decision
     from kubescheduler.core.equal_runs import PlacedRun

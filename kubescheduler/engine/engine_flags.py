@@ -11,7 +11,7 @@ import msgspec
 
 from clusterstate.errors import ConfigError, nearest
 from clusterstate.objects import FrozenMap
-from clusterstate.topology.pod_affinity_1_4 import FAILURE_DOMAINS
+from clusterstate.topology.affinity_1_4 import FAILURE_DOMAINS
 from clusterstate.versions import DEFAULT_RELEASE, minor
 from kubescheduler.engine.spec_fields import KEYS, SPEC_FIELDS
 from kubescheduler.extender.access import LIVE, ExtenderAccess
@@ -19,7 +19,7 @@ from kubescheduler.releases.lookup import release_named
 from kubescheduler.releases.names import RELEASE_NAMES, place
 
 if TYPE_CHECKING:
-    from clusterstate.release_view import ReleaseView
+    from clusterstate.podinfo import ReleaseView
     from kubescheduler.framework.profiles.plugin_loading import PluginOption
     from kubescheduler.releases.release import Release
 

@@ -39,7 +39,7 @@ from kubescheduler.framework.running.framework_services import FrameworkHandle, 
 if TYPE_CHECKING:
     from clusterstate.growable import IntArray
     from clusterstate.objects import Pod
-    from clusterstate.release_view import ReleaseView
+    from clusterstate.podinfo import ReleaseView
     from kubescheduler.core.algorithm import Algorithm
     from kubescheduler.core.equal_runs import PlacedRun
     from kubescheduler.core.extender_calls import Extender

@@ -26,7 +26,7 @@ from priorities.types import PriorityArgs, PriorityConfigFactory
 if TYPE_CHECKING:
     from algorithmprovider.registry import Arguments, Registry
     from clusterstate.cache import ClusterCache
-    from clusterstate.release_view import ReleaseView
+    from clusterstate.podinfo import ReleaseView
     from kubescheduler.config.policy.policy_checks import PolicyFault
     from kubescheduler.config.policy.policy_model import PredicateArgument, PriorityArgument
     from kubescheduler.core.algorithm import LegacyBehaviour

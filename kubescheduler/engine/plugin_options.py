@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from algorithmprovider import time_limit
-from algorithmprovider.custom_code import RAISED, exception_text
+from algorithmprovider import custom_code
+from algorithmprovider.custom_code import RAISED, called, exception_text
 from algorithmprovider.installed_groups import installed_entries
-from algorithmprovider.time_limit import called
 from clusterstate.errors import ConfigError, InputError, nearest
 from kubescheduler.releases.names import FRAMEWORK_RELEASES, LEGACY_RELEASES, spoken
 
@@ -167,6 +166,6 @@ def _place(error: BaseException) -> str:
     import traceback
 
     frames = traceback.extract_tb(error.__traceback__)
-    ours = (__file__, importlib.__file__, time_limit.__file__)
+    ours = (__file__, importlib.__file__, custom_code.__file__)
     theirs = [f for f in frames if f.filename not in ours and not f.filename.startswith("<")]
     return f" ({theirs[-1].filename}, line {theirs[-1].lineno})" if theirs else ""

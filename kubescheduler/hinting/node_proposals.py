@@ -11,7 +11,6 @@ import msgspec
 import numpy as np
 
 from clusterstate.cache import ClusterCache
-from clusterstate.daemon_pods import is_daemon_pod
 from clusterstate.growable import IntArray
 from clusterstate.manifests.annotations_1_4 import TAINTS_ANNOTATION
 from clusterstate.manifests.defaulting import derived_uid
@@ -32,6 +31,7 @@ from clusterstate.objects import (
     Taint,
 )
 from clusterstate.usage import CPU, MEMORY, PODS
+from clusterstate.workloads import is_daemon_pod
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import Victims
 from kubescheduler.engine.engine_contract import Engine

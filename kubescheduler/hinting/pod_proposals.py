@@ -25,8 +25,7 @@ from clusterstate.objects import (
     Toleration,
     TopologySpreadConstraint,
 )
-from clusterstate.resource_names import is_extended_resource, is_hugepage_resource
-from clusterstate.usage import CPU
+from clusterstate.usage import CPU, is_extended_resource, is_hugepage_resource
 from kubescheduler.core.decision import Decision
 from kubescheduler.hinting.proposals import NODE, Candidate, Proposal, Scale, evolved, of_pod, replaced, without
 from kubescheduler.hinting.trials import Trials

@@ -11,8 +11,7 @@ import msgspec
 
 from clusterstate.errors import ConfigError, DecodeError
 from clusterstate.manifests.documents import Item, split
-from clusterstate.manifests.fields import describe
-from clusterstate.manifests.strictness import BY_ORIGIN
+from clusterstate.manifests.fields import BY_ORIGIN, describe
 from clusterstate.objects import KINDS, Pod, PriorityClass
 from kubescheduler.engine.spec_fields import ARGUMENTS
 from kubescheduler.inputs.entries import Entry
@@ -22,7 +21,7 @@ from kubescheduler.sources.cluster_input import decode_items
 from kubescheduler.sources.files import COMPRESSED, EXTENSIONS, STDIN, items_in, read_items
 
 if TYPE_CHECKING:
-    from clusterstate.manifests.strictness import Strictness
+    from clusterstate.manifests.fields import Strictness
     from clusterstate.objects import ClusterObject
     from kubescheduler.sources.cluster_input import Progress
 

@@ -18,7 +18,7 @@ from kubescheduler.sources.cluster_input import nothing_to_place
 from kubescheduler.sources.cross_objects import repeated_names, uid_problems
 
 if TYPE_CHECKING:
-    from clusterstate.manifests.strictness import Strictness
+    from clusterstate.manifests.fields import Strictness
     from clusterstate.objects import ClusterObject
     from kubescheduler.inputs.entries import Entry
     from kubescheduler.releases.daemon_controllers import DaemonController

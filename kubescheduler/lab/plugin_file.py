@@ -18,9 +18,8 @@ from typing import Any
 
 import msgspec
 
-from algorithmprovider.custom_code import RAISED, exception_text
-from algorithmprovider.registration import FIT_PREDICATES, PRIORITY_CONFIGS, PROVIDERS
-from algorithmprovider.time_limit import called
+from algorithmprovider.custom_code import RAISED, called, exception_text
+from algorithmprovider.registry import FIT_PREDICATES, PRIORITY_CONFIGS, PROVIDERS
 from clusterstate.errors import ConfigError, KubeSchedulerError
 from kubescheduler.config.config_text import read_text
 from kubescheduler.framework.contract.plugin import Plugin, points_of

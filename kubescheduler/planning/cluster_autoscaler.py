@@ -19,9 +19,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import attrs
 import msgspec
 
-from clusterstate.daemon_pods import is_daemon_pod
 from clusterstate.objects import ClusterObject, Node, Pod
 from clusterstate.usage import CPU, MEMORY
+from clusterstate.workloads import is_daemon_pod
 from kubescheduler.engine.engine_contract import Engine, cache_for
 from kubescheduler.planning.expanders import Chooser, ExpansionOption, chosen, requests
 from kubescheduler.planning.node_trials import Counts, NodeTrials

@@ -13,14 +13,21 @@ import msgspec
 
 from clusterstate.cache import TERMINATED
 from clusterstate.cluster_objects import ClusterObjects
-from clusterstate.daemon_pods import MIRROR
 from clusterstate.devices.resource_claims import is_reserved_for, without_consumer
 from clusterstate.errors import SchedulingError
 from clusterstate.manifests.defaulting import derived_uid
-from clusterstate.objects import FrozenMap, ObjectMeta, OwnerReference, PersistentVolumeClaim, Pod, ReplicaSet
-from clusterstate.objects.pod import EphemeralVolume
-from clusterstate.objects.resource import ResourceClaim
+from clusterstate.objects import (
+    EphemeralVolume,
+    FrozenMap,
+    ObjectMeta,
+    OwnerReference,
+    PersistentVolumeClaim,
+    Pod,
+    ReplicaSet,
+    ResourceClaim,
+)
 from clusterstate.volumes.claims import claim_class, waits_for_consumer
+from clusterstate.workloads import MIRROR
 from kubescheduler.simulation.object_traffic import CHOSEN
 from kubescheduler.simulation.workload import as_new, renamed
 

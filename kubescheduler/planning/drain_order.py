@@ -16,8 +16,7 @@ from typing import Any
 import attrs
 import msgspec
 
-from clusterstate.objects import ClusterObject, Pod
-from clusterstate.objects.pod import EphemeralVolume
+from clusterstate.objects import ClusterObject, EphemeralVolume, Pod
 from kubescheduler.core.decision import Decision, gave_up
 from kubescheduler.planning.budgets import ALWAYS_ALLOW, WITHOUT_BUDGET, is_healthy
 from kubescheduler.planning.departures import Fate, fate_of

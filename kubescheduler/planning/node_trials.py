@@ -8,8 +8,8 @@ from itertools import islice
 import msgspec
 
 from clusterstate.cache import ClusterCache
-from clusterstate.daemon_pods import is_daemon_pod
 from clusterstate.objects import ClusterObject, Node, Pod
+from clusterstate.workloads import is_daemon_pod
 from kubescheduler.core.selection import TieBreak
 from kubescheduler.engine.engine_contract import Engine, cache_for
 from kubescheduler.planning.shapes import Shape, free_names

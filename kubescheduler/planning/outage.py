@@ -18,7 +18,7 @@ import msgspec
 
 from clusterstate.objects import Pod
 from clusterstate.selectors.matching import tolerates
-from clusterstate.workload_names import workloads_of
+from clusterstate.workloads import workloads_of
 from kubescheduler.planning.budgets import Health
 from kubescheduler.planning.departures import Fate, fate_of, keeps_name
 from kubescheduler.planning.rehearsal import LOST_NODE, UNREACHABLE, Rehearsal

@@ -17,9 +17,9 @@ from typing import Any
 
 import msgspec
 
-from clusterstate.daemon_pods import MIRROR, is_daemon_pod
 from clusterstate.objects import ClusterObject, Node, Pod
 from clusterstate.usage import CPU, MEMORY
+from clusterstate.workloads import MIRROR, is_daemon_pod
 from kubescheduler.core.results import Shown, ShownTable
 from kubescheduler.core.selection import TieBreak
 from kubescheduler.engine.engine_contract import Engine

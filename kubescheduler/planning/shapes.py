@@ -12,8 +12,7 @@ import msgspec
 from clusterstate.errors import DecodeError, nearest
 from clusterstate.manifests.decode import Decoder
 from clusterstate.manifests.documents import Item, parse_json
-from clusterstate.manifests.fields import describe
-from clusterstate.manifests.strictness import STRICT, Strictness
+from clusterstate.manifests.fields import STRICT, Strictness, describe
 from clusterstate.objects import FrozenMap, Node
 from clusterstate.quantity import parse_quantity
 from kubecel.api_names import is_object_name

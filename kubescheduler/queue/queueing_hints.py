@@ -16,13 +16,15 @@ from clusterstate.objects import (
     CSIDriver,
     CSINode,
     CSIStorageCapacity,
+    DeviceClass,
     PersistentVolume,
     PersistentVolumeClaim,
     Pod,
+    ResourceClaim,
+    ResourceSlice,
     StorageClass,
     VolumeAttachment,
 )
-from clusterstate.objects.resource import DeviceClass, ResourceClaim, ResourceSlice
 from clusterstate.selectors.matching import SelectorError, compile_label_selector
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from algorithmprovider.scaled_scores import ScaledForm
     from clusterstate.cache import ClusterCache
     from clusterstate.manifests.decode import Prepare
-    from clusterstate.manifests.strictness import Accepted
+    from clusterstate.manifests.fields import Accepted
     from clusterstate.objects import Pod
-    from clusterstate.release_view import ReleaseView
+    from clusterstate.podinfo import ReleaseView
     from kubescheduler.config.component.component_format import ComponentFormat
     from kubescheduler.config.gates import ReleaseGates
     from kubescheduler.config.policy.policy_1_20_names import DefaultLists

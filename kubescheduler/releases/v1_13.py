@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from clusterstate.hypothetical.pods_by_importance import by_priority
+from clusterstate.hypothetical import by_priority
 from clusterstate.manifests.api_checks import CHECKS_1_16
 from clusterstate.manifests.defaulting import default_manifest
-from clusterstate.manifests.strictness import Accepted
+from clusterstate.manifests.fields import Accepted
 from clusterstate.objects import Node, Pod
-from clusterstate.podinfo import pod_key
-from clusterstate.release_view import ReleaseView
+from clusterstate.podinfo import ReleaseView, pod_key
 from clusterstate.topology.pod_affinity import affinity_uses
 from clusterstate.usage import account_1_16, tracked_1_16
 from kubescheduler.config.config_text import read_policy_file

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from clusterstate.hypothetical.pods_by_importance import by_importance
+from clusterstate.hypothetical import by_importance
 from kubescheduler.config.gate_records import ALPHA, LOCKED
 from kubescheduler.core.preemption_choice import pick_1_16
 from kubescheduler.core.selection import nodes_to_find

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from clusterstate.release_view import ReleaseView
+from clusterstate.podinfo import ReleaseView
 from clusterstate.usage import account_1_16_with_overhead
 from clusterstate.volumes.csi_migration import MIGRATING_GATES
 from kubescheduler.config.gate_records import ALPHA, BETA

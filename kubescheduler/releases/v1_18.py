@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from clusterstate.manifests.api_checks import CHECKS_1_20
-from clusterstate.manifests.strictness import Accepted
+from clusterstate.manifests.fields import Accepted
 from clusterstate.node_order import zone_key_stable
 from clusterstate.volumes.claims import missing_claim_error
 from kubescheduler.config.component.component_format import ComponentFormat

@@ -8,7 +8,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from clusterstate.pod_view_1_36 import pod_key_with_ephemeral_claims
-from clusterstate.release_view import ReleaseView
+from clusterstate.podinfo import ReleaseView
 from clusterstate.usage import account_1_20, gated_accounting_1_19, tracked_without_local_storage
 from kubescheduler.config.component.config_schema import V1BETA1
 from kubescheduler.config.component.format_1_20 import finish_1_20

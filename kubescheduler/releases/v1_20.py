@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from clusterstate.release_view import ReleaseView
+from clusterstate.podinfo import ReleaseView
 from clusterstate.usage import gated_accounting_1_20
 from kubescheduler.config.gate_records import BETA
 from kubescheduler.config.policy.policy_1_20 import checked_policy_config_1_20, policy_config_1_20

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from clusterstate.pod_view_1_36 import naming_controllers
-from clusterstate.release_view import ReleaseView
+from clusterstate.podinfo import ReleaseView
 from kubescheduler.config.component.config_schema import V1BETA1, V1BETA2
 from kubescheduler.config.component.format_1_22 import REMOVED, errors_1_22, finish_1_22, merge_1_22
 from kubescheduler.config.gate_records import ALPHA, BETA

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from clusterstate.images import ArrivedImageStates
 from clusterstate.manifests.api_checks import CHECKS_1_36
 from clusterstate.manifests.defaulting import default_manifest_1_36
-from clusterstate.manifests.strictness import Accepted
+from clusterstate.manifests.fields import Accepted
 from clusterstate.pod_view_1_36 import COMPARISONS, gated_pod_key_1_36, pod_key_1_36
-from clusterstate.release_view import ReleaseView
+from clusterstate.podinfo import ReleaseView
 from clusterstate.usage import account_1_20
 from kubescheduler.config.component.config_schema import V1, V1BETA2, V1BETA3
 from kubescheduler.config.component.format_1_36 import (

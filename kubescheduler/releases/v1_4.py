@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from clusterstate.manifests.annotations_1_4 import name_key, node_1_4, pod_key_1_4, unlisted_1_4
 from clusterstate.manifests.api_checks import CHECKS_1_4
 from clusterstate.manifests.defaulting import default_manifest_1_4, named_manifest_1_4
-from clusterstate.manifests.strictness import Accepted
+from clusterstate.manifests.fields import Accepted
 from clusterstate.node_order import zone_key
-from clusterstate.release_view import ReleaseView
-from clusterstate.topology.pod_affinity_1_4 import affinity_uses_1_4
+from clusterstate.podinfo import ReleaseView
+from clusterstate.topology.affinity_1_4 import affinity_uses_1_4
 from clusterstate.usage import account_1_4, tracked_1_4
 from kubescheduler.config.gates import ALL_ALPHA, ReleaseGates
 from kubescheduler.config.policy.policy_1_4 import (

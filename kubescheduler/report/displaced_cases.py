@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from clusterstate.objects import Pod
-from clusterstate.workload_names import workloads_of
+from clusterstate.workloads import workloads_of
 from kubescheduler.hinting.proposals import Hint
 from kubescheduler.planning.departures import Fate
 from kubescheduler.planning.displaced import moved_text

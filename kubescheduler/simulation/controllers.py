@@ -14,14 +14,15 @@ from clusterstate.manifests.documents import Manifest
 from clusterstate.objects import (
     ClaimReference,
     ClusterObject,
+    DeviceStatus,
     FrozenMap,
     Node,
     ObjectMeta,
     PersistentVolume,
     PersistentVolumeClaim,
     Pod,
+    ResourceClaim,
 )
-from clusterstate.objects.resource import DeviceStatus, ResourceClaim
 from clusterstate.volumes.claim_matching import SELECTED_NODE_ANNOTATION
 from clusterstate.volumes.claims import BIND_COMPLETED_ANNOTATION
 from kubescheduler.releases.daemon_controllers import DaemonController, with_spec

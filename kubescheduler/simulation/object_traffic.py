@@ -23,9 +23,9 @@ from clusterstate.objects import (
     PersistentVolume,
     PersistentVolumeClaim,
     Pod,
+    ResourceClaim,
     VolumeAttachment,
 )
-from clusterstate.objects.resource import ResourceClaim
 from clusterstate.volumes.claim_matching import SELECTED_NODE_ANNOTATION
 from clusterstate.volumes.claims import BIND_COMPLETED_ANNOTATION, claim_class, waits_for_consumer
 from kubescheduler.releases.daemon_controllers import target_node

@@ -9,7 +9,7 @@ import msgspec
 
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.documents import Item
-from clusterstate.manifests.strictness import STRICT, Strictness
+from clusterstate.manifests.fields import STRICT, Strictness
 from clusterstate.objects import ClusterObject, Pod, PriorityClass
 from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.releases.daemon_controllers import DaemonController

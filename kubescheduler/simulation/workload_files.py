@@ -13,7 +13,7 @@ from clusterstate.cache import TERMINATED
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.decode import Decoder, UnknownKindError, identity, notes_on, placed
 from clusterstate.manifests.documents import Item, Manifest
-from clusterstate.manifests.strictness import BY_ORIGIN, STRICT, Strictness
+from clusterstate.manifests.fields import BY_ORIGIN, STRICT, Strictness
 from clusterstate.objects import ClusterObject, Node, Pod, PriorityClass
 from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.releases.daemon_controllers import DaemonController

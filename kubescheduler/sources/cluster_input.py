@@ -13,14 +13,14 @@ import msgspec
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.decode import Decoder, UnknownKindError, notes_on
 from clusterstate.manifests.defaulting import admit_pod, global_default_of
-from clusterstate.manifests.strictness import BY_ORIGIN
+from clusterstate.manifests.fields import BY_ORIGIN
 from clusterstate.objects import Node, Pod, PriorityClass
 from kubescheduler.sources.cross_objects import UnreadableManifests, duplicate_problems, named_by
 
 if TYPE_CHECKING:
     from clusterstate.manifests.decode import Prepare
     from clusterstate.manifests.documents import Item, Manifest
-    from clusterstate.manifests.strictness import Strictness
+    from clusterstate.manifests.fields import Strictness
     from clusterstate.objects import ClusterObject
 
 Progress = Callable[[int, int], None]

@@ -17,9 +17,9 @@ from pathlib import Path
 import attrs
 import msgspec
 
-from algorithmprovider.registration import registered_until_the_end
+from algorithmprovider.registry import registered_until_the_end
 from clusterstate.errors import InputError
-from clusterstate.manifests.strictness import Judgement
+from clusterstate.manifests.fields import Judgement
 from kubescheduler.engine.plugin_options import plugins_for_all
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.engine.spec_fields import FILES

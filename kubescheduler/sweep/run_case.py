@@ -17,11 +17,11 @@ import msgspec
 import kubescheduler
 from clusterstate.cache import ClusterCache
 from clusterstate.columns import Columns
-from clusterstate.daemon_pods import is_daemon_pod
 from clusterstate.errors import DecodeError, InputError, listed
-from clusterstate.manifests.strictness import STRICT, strictness_of
+from clusterstate.manifests.fields import STRICT, strictness_of
 from clusterstate.objects import ClusterObject, Pod
 from clusterstate.usage import CPU, MEMORY
+from clusterstate.workloads import is_daemon_pod
 from kubescheduler.comparison.running_pods import running_pods, taken_out, without_stayers
 from kubescheduler.comparison.tracks import NOTHING_RUNS, Track
 from kubescheduler.core.decision import Decision, failures

@@ -14,8 +14,7 @@ import attrs
 import msgspec
 
 from clusterstate.errors import ConfigError, DecodeError, attempt
-from clusterstate.manifests.fields import describe
-from clusterstate.manifests.strictness import STRICT, Judgement, Strictness, strictness_of
+from clusterstate.manifests.fields import STRICT, Judgement, Strictness, describe, strictness_of
 from clusterstate.objects import KINDS, ClusterObject, Pod
 from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.api.cluster import Cluster

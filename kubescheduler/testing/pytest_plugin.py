@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 UPDATE = "placements_update"
 PATIENCE, PATIENCE_SETTING = "KUBESCHEDULER_PATIENCE", "kubescheduler_patience"
 COMPLAINTS = "KUBESCHEDULER_COMPLAINTS"
-"""What ``algorithmprovider.time_limit`` reads: the limit, and where is said that code ended the process, since standard
-error is captured while tests run."""
+"""What ``algorithmprovider.custom_code`` reads: the limit, and where is said that code ended the process, since
+standard error is captured while tests run."""
 OUTPUT = "kubescheduler_placements"
 """Under which a worker of pytest-xdist says what it wrote and what is unused."""
 

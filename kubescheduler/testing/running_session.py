@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from clusterstate.manifests.strictness import Judgement
+    from clusterstate.manifests.fields import Judgement
 
 
 VALIDATE = "validate"
@@ -71,7 +71,7 @@ def judgement(given: str | None = None) -> Judgement | None:
 
     Raises ConfigError for what is none of ``strict``, ``warn``, ``ignore``, and for a marker without one of them.
     """
-    from clusterstate.manifests.strictness import judgement_named
+    from clusterstate.manifests.fields import judgement_named
 
     if given is not None:
         return judgement_named(given)

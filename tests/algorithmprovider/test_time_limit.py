@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from algorithmprovider.custom_code import CustomCall, CustomCodeError
-from algorithmprovider.time_limit import LIMIT, limited
+from algorithmprovider.custom_code import LIMIT, CustomCall, CustomCodeError, limited
 
 
 def loops() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from clusterstate.objects.base import FrozenMap
+from clusterstate.objects import FrozenMap
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.verbs import VERBS

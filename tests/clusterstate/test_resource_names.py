@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from clusterstate.resource_names import (
+from clusterstate.usage import (
     is_attachable_volume_resource,
     is_extended_resource,
     is_hugepage_resource,

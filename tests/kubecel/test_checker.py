@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubecel.faults import CompileFault
+from kubecel import CompileFault
 from kubecel.program import compile_program
 from kubecel.types import full_name
 from tests.support.references.cel import FIELDS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubecel.faults import CostFault, NotEvaluatedError
+from kubecel import CostFault, NotEvaluatedError
 from kubecel.program import compile_program
 from tests.support.references.cel import FIELDS, SUBJECT, cost, evaluate
 

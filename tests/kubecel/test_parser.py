@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubecel.faults import CompileFault, NotEvaluatedError
+from kubecel import CompileFault, NotEvaluatedError
 from kubecel.parser import parse
 from kubecel.syntax import Literal, Node
 from kubecel.values import UInt

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kubecel
-from kubecel.faults import CompileFault, CostFault, NotEvaluatedError, ValueFault
+from kubecel import CompileFault, CostFault, NotEvaluatedError, ValueFault
 from kubecel.functions.table import function_table
 from kubecel.program import compile_program
 from kubecel.syntax import Node

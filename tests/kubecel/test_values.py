@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kubecel import NotEvaluatedError, ValueFault
 from kubecel.conversions import double_text, to_double, to_int, to_text, to_uint
-from kubecel.faults import NotEvaluatedError, ValueFault
 from kubecel.values import CelMap, Duration, Optional, Timestamp, UInt, Value, compare, contains, equal
 from tests.support.references.cel import evaluate, plain_values
 

@@ -7,8 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from clusterstate.objects import FrozenMap, NodeSelectorTerm, Requirement
-from clusterstate.objects.resource import DeviceAsk, PendingAllocation
+from clusterstate.objects import DeviceAsk, FrozenMap, NodeSelectorTerm, PendingAllocation, Requirement
 from predicates.dynamic_resources import (
     CANNOT_ALLOCATE,
     CANNOT_FIT,

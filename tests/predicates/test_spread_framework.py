@@ -10,8 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterstate.objects import LabelSelector, Pod, Requirement, Service, Taint, Toleration, TopologySpreadConstraint
-from clusterstate.objects.base import ObjectMeta
+from clusterstate.objects import (
+    LabelSelector,
+    ObjectMeta,
+    Pod,
+    Requirement,
+    Service,
+    Taint,
+    Toleration,
+    TopologySpreadConstraint,
+)
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import PodChange, Snapshot
 from clusterstate.topology.spread_constraints import spread_rules_1_20, spread_rules_1_24, spread_rules_1_36

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from clusterstate.objects.resource import DeviceAsk
+from clusterstate.objects import DeviceAsk
 from priorities.dynamic_resources import dynamic_resources_score
 from tests.support.build import make_node, resources
 from tests.support.devices import (

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.objects import Container, FrozenMap, Pod, ResourceList
-from clusterstate.release_view import ReleaseView
+from clusterstate.podinfo import ReleaseView
 from kubescheduler.releases import v1_20, v1_36
 from priorities.capacity_ratio import capacity_ratio
 from priorities.normalize import curve, scaled

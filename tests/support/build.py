@@ -19,8 +19,7 @@ from clusterstate.objects import (
     PodSpec,
     ResourceList,
 )
-from clusterstate.podinfo import PodInfo
-from clusterstate.release_view import ReleaseView
+from clusterstate.podinfo import PodInfo, ReleaseView
 from clusterstate.snapshot import Snapshot
 from kubescheduler.releases import v1_4, v1_16
 

@@ -10,21 +10,10 @@ import msgspec
 
 from clusterstate.cache import ClusterCache
 from clusterstate.devices.device_demand import Demand, devices_on
-from clusterstate.devices.device_features import EVERYTHING, DeviceFeatures
+from clusterstate.devices.device_requests import EVERYTHING, DeviceFeatures
 from clusterstate.devices.resource_claims import with_own_claims, without_consumer
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import (
-    FrozenMap,
-    NodeSelectorTerm,
-    ObjectMeta,
-    OwnerReference,
-    Pod,
-    PodResourceClaim,
-    Requirement,
-    ResourceClaimStatus,
-    Taint,
-)
-from clusterstate.objects.resource import (
     AllocatedDevice,
     Allocation,
     ClaimSpec,
@@ -36,9 +25,18 @@ from clusterstate.objects.resource import (
     DeviceClass,
     DeviceRequest,
     DeviceStatus,
+    FrozenMap,
+    NodeSelectorTerm,
+    ObjectMeta,
+    OwnerReference,
     Placement,
+    Pod,
+    PodResourceClaim,
+    Requirement,
     ResourceClaim,
+    ResourceClaimStatus,
     ResourceSlice,
+    Taint,
 )
 from clusterstate.podinfo import PodKey
 from kubescheduler.framework.contract.cycle_state import CycleState

@@ -45,7 +45,7 @@ from clusterstate.objects import (
     TopologySpreadConstraint,
     WeightedPodAffinityTerm,
 )
-from clusterstate.release_view import ReleaseView
+from clusterstate.podinfo import ReleaseView
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.decision import Decision
 from kubescheduler.framework.contract.plugin import Plugin

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from clusterstate import objects as o
 from clusterstate.objects import FrozenMap, Taint
-from clusterstate.objects import resource as r
 from clusterstate.quantity import MAX_MILLI
 
 names = st.sampled_from(["a", "b-1", "zone", "example.com/x", "app.kubernetes.io/name"])
@@ -173,15 +172,15 @@ OBJECTS: dict[str, st.SearchStrategy[Any]] = {
 
 amount_maps = st.dictionaries(names, amounts, max_size=2).map(FrozenMap)
 attributes = st.one_of(
-    st.builds(r.DeviceAttribute, st.just("int"), int64),
-    st.builds(r.DeviceAttribute, st.just("bool"), st.booleans()),
-    st.builds(r.DeviceAttribute, st.sampled_from(["string", "version"]), texts),
+    st.builds(o.DeviceAttribute, st.just("int"), int64),
+    st.builds(o.DeviceAttribute, st.just("bool"), st.booleans()),
+    st.builds(o.DeviceAttribute, st.sampled_from(["string", "version"]), texts),
 )
-places = st.builds(r.Placement, texts, st.none() | tuples(terms), st.booleans())
-counter_sets = st.builds(r.CounterSet, texts, amount_maps)
+places = st.builds(o.Placement, texts, st.none() | tuples(terms), st.booleans())
+counter_sets = st.builds(o.CounterSet, texts, amount_maps)
 taints = st.builds(Taint, texts, texts, texts)
 policies = st.builds(
-    r.RequestPolicy,
+    o.RequestPolicy,
     st.none() | amounts,
     tuples(amounts),
     st.none() | amounts,
@@ -190,13 +189,13 @@ policies = st.builds(
 )
 
 
-def _policies_of(device: r.Device) -> st.SearchStrategy[FrozenMap[str, r.RequestPolicy]]:
+def _policies_of(device: o.Device) -> st.SearchStrategy[FrozenMap[str, o.RequestPolicy]]:
     """For some of the device's capacities."""
     return st.fixed_dictionaries({}, optional=dict.fromkeys(device.capacity, policies)).map(FrozenMap)
 
 
 devices = st.builds(
-    r.Device,
+    o.Device,
     texts,
     st.dictionaries(names, attributes, max_size=2).map(FrozenMap),
     amount_maps,
@@ -209,9 +208,9 @@ devices = st.builds(
     st.booleans(),
 ).flatmap(lambda device: st.builds(msgspec.structs.replace, st.just(device), policies=_policies_of(device)))
 parameters = st.sampled_from(["", "{}", '{"a":[1,true]}'])
-configs = st.builds(r.DeviceConfig, texts, parameters, tuples(texts), texts)
+configs = st.builds(o.DeviceConfig, texts, parameters, tuples(texts), texts)
 asks = st.builds(
-    r.DeviceAsk,
+    o.DeviceAsk,
     texts,
     texts,
     tuples(texts),
@@ -221,25 +220,25 @@ asks = st.builds(
     tuples(tolerations, 1),
     st.none() | amount_maps,
 )
-requests = st.builds(r.DeviceRequest, texts, asks) | st.builds(
-    r.DeviceRequest, texts, st.none(), st.lists(asks, min_size=1, max_size=2).map(tuple)
+requests = st.builds(o.DeviceRequest, texts, asks) | st.builds(
+    o.DeviceRequest, texts, st.none(), st.lists(asks, min_size=1, max_size=2).map(tuple)
 )
-constraints = st.builds(r.DeviceConstraint, tuples(texts), maybe, maybe)
-claim_specs = st.builds(r.ClaimSpec, tuples(requests), tuples(constraints, 1), tuples(configs, 1))
+constraints = st.builds(o.DeviceConstraint, tuples(texts), maybe, maybe)
+claim_specs = st.builds(o.ClaimSpec, tuples(requests), tuples(constraints, 1), tuples(configs, 1))
 allocated = st.builds(
-    r.AllocatedDevice, texts, texts, texts, texts, st.booleans(), tuples(texts), tuples(texts), maybe, amount_maps
+    o.AllocatedDevice, texts, texts, texts, texts, st.booleans(), tuples(texts), tuples(texts), maybe, amount_maps
 )
-allocations = st.builds(r.Allocation, tuples(allocated), tuples(configs, 1), st.none() | tuples(terms), maybe)
-consumers = st.builds(r.ConsumerReference, texts, texts, texts, texts)
-statuses = st.builds(r.DeviceStatus, texts, texts, texts, tuples(st.tuples(texts, texts)))
+allocations = st.builds(o.Allocation, tuples(allocated), tuples(configs, 1), st.none() | tuples(terms), maybe)
+consumers = st.builds(o.ConsumerReference, texts, texts, texts, texts)
+statuses = st.builds(o.DeviceStatus, texts, texts, texts, tuples(st.tuples(texts, texts)))
 
 RESOURCE_OBJECTS: dict[str, st.SearchStrategy[Any]] = {
     "ResourceClaim": st.builds(
-        r.ResourceClaim, metadata, claim_specs, st.none() | allocations, tuples(consumers), tuples(statuses)
+        o.ResourceClaim, metadata, claim_specs, st.none() | allocations, tuples(consumers), tuples(statuses)
     ),
-    "ResourceClaimTemplate": st.builds(r.ResourceClaimTemplate, metadata, claim_specs),
+    "ResourceClaimTemplate": st.builds(o.ResourceClaimTemplate, metadata, claim_specs),
     "ResourceSlice": st.builds(
-        r.ResourceSlice,
+        o.ResourceSlice,
         metadata,
         texts,
         texts,
@@ -250,8 +249,8 @@ RESOURCE_OBJECTS: dict[str, st.SearchStrategy[Any]] = {
         tuples(devices),
         tuples(counter_sets, 1),
     ),
-    "DeviceClass": st.builds(r.DeviceClass, metadata, tuples(texts), tuples(configs, 1), maybe),
-    "PodGroup": st.builds(r.PodGroup, metadata, st.none() | int64),
+    "DeviceClass": st.builds(o.DeviceClass, metadata, tuples(texts), tuples(configs, 1), maybe),
+    "PodGroup": st.builds(o.PodGroup, metadata, st.none() | int64),
 }
 
 EVERY_KIND: dict[str, st.SearchStrategy[Any]] = {**OBJECTS, **RESOURCE_OBJECTS}

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from clusterstate.resource_names import worded_1_36
-from kubecel.api_names import go_quote
+from kubecel.api_names import go_quote, worded_1_36
 from kubescheduler.config.component.config_checks import (
     client_errors,
     lease_errors,

@@ -9,7 +9,7 @@ import attrs
 import msgspec
 
 from clusterstate.errors import ConfigError
-from clusterstate.resource_names import is_extended_resource
+from clusterstate.usage import is_extended_resource
 from kubecel.api_names import go_quote, qualified_name_errors
 from kubescheduler.config.go_decoding import GoDecoder
 from kubescheduler.config.policy.policy_checks import (

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from algorithmprovider.registry import valid_name
 from clusterstate.errors import ConfigError, RegistryError, nearest
-from clusterstate.resource_names import is_extended_resource, worded_1_20
-from kubecel.api_names import qualified_name_errors
+from clusterstate.usage import is_extended_resource
+from kubecel.api_names import qualified_name_errors, worded_1_20
 from kubescheduler.config.go_decoding import show_path
 from kubescheduler.framework.args.field_errors import invalid
 from priorities.capacity_ratio import shape_error

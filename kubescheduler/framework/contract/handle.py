@@ -9,8 +9,7 @@ from typing import Any, Protocol
 
 from algorithmprovider.pernode import NodeInfo
 from clusterstate.cache import ClusterCache
-from clusterstate.objects import Pod
-from clusterstate.objects.resource import ResourceClaim
+from clusterstate.objects import Pod, ResourceClaim
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.extender_calls import Extender
 from kubescheduler.core.status import Status

@@ -10,11 +10,9 @@ import numpy as np
 
 from clusterstate.changes import PODS_ANYWHERE, ChangeLog, Reads, flags_of
 from clusterstate.errors import SchedulingError
-from clusterstate.footprint import Footprint
+from clusterstate.footprint import Footprint, ScopeReading, spec_alone
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
-from clusterstate.topology.topology_scope import ScopeReading
 from kubescheduler.core.algorithm import Algorithm, WeightedPriority
 from kubescheduler.core.answers import CheckState
 from kubescheduler.core.extender_calls import Extender

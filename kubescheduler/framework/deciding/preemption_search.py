@@ -13,7 +13,7 @@ from clusterstate.cache import ClusterCache
 from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray, Mask
-from clusterstate.hypothetical.pods_by_importance import PodsByImportance
+from clusterstate.hypothetical import PodsByImportance
 from clusterstate.objects import Pod, PodDisruptionBudget
 from kubescheduler.core.algorithm import joined
 from kubescheduler.core.decision import Decision

@@ -10,10 +10,10 @@ import msgspec
 import numpy as np
 
 from clusterstate.changes import ChangeLog
-from clusterstate.counting.tally import Tally
 from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray
 from clusterstate.objects import Pod
+from clusterstate.pod_counts import Tally
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.filter_and_score import Scored, Scores, normalised, raw_and_reduced, weighted_sum
 from kubescheduler.core.status import Code, Status, is_success

@@ -13,26 +13,27 @@ import msgspec
 import numpy as np
 
 from clusterstate.devices.device_demand import Demand, Timer, devices_on, unlimited
-from clusterstate.devices.device_features import EVERYTHING, DeviceFeatures
+from clusterstate.devices.device_requests import EVERYTHING, DeviceFeatures
 from clusterstate.devices.device_search import allocations
-from clusterstate.devices.extended_resources import is_extended, left_over_claims, request_mappings
 from clusterstate.devices.resource_claims import (
     ClaimError,
     binding_failure,
     consumer,
     is_binding_over,
+    is_extended,
     is_outdated,
     is_ready_for_binding,
     is_reserved_for,
     is_usable_by,
+    left_over_claims,
     own_claims,
+    request_mappings,
     resolve_claims,
     waits_for_binding,
     without_consumer,
 )
 from clusterstate.errors import ConfigError, SchedulingError
-from clusterstate.objects import OwnerReference, Pod
-from clusterstate.objects.resource import Allocation, PendingAllocation, ResourceClaim
+from clusterstate.objects import Allocation, OwnerReference, PendingAllocation, Pod, ResourceClaim
 from kubecel.api_names import go_quote
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.args.args_type import ArgsType

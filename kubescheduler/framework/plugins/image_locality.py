@@ -6,9 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from clusterstate.changes import Reads
-from clusterstate.footprint import Footprint
+from clusterstate.footprint import Footprint, spec_alone
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_keys import spec_alone
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point

@@ -9,17 +9,16 @@ from typing import Any
 import msgspec
 
 from clusterstate.changes import NOTHING, Reads
-from clusterstate.footprint import Footprint
+from clusterstate.footprint import Footprint, spec_alone
 from clusterstate.objects import NodeSelectorTerm, PreferredSchedulingTerm
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.node_selection import preferred_weights, selects_nodes
-from clusterstate.selectors.pod_keys import spec_alone
-from clusterstate.selectors.term_errors import (
+from clusterstate.selectors.matching import (
     node_selector_error_1_20,
     node_selector_errors_1_36,
     preferred_error_1_20,
     preferred_errors_1_36,
 )
+from clusterstate.selectors.node_selection import preferred_weights, selects_nodes
 from clusterstate.snapshot import Snapshot
 from kubescheduler.framework.args.args_type import ArgsType, requirements
 from kubescheduler.framework.args.document_schema import INT32, Field, ListOf, Struct

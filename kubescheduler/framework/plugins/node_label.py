@@ -8,10 +8,9 @@ import msgspec
 
 from clusterstate.changes import Reads
 from clusterstate.errors import ConfigError
-from clusterstate.footprint import Footprint
+from clusterstate.footprint import Footprint, spec_alone
 from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from kubecel.api_names import go_quote
 from kubescheduler.framework.args.args_type import ArgsType

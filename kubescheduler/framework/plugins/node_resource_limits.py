@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterstate.footprint import Footprint
-from clusterstate.selectors.pod_keys import spec_alone
+from clusterstate.footprint import Footprint, spec_alone
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point

@@ -8,13 +8,12 @@ from functools import partial
 import msgspec
 
 from clusterstate.changes import BY_ROW, Reads
-from clusterstate.devices.device_features import DeviceFeatures
-from clusterstate.footprint import Footprint
+from clusterstate.devices.device_requests import DeviceFeatures
+from clusterstate.footprint import Footprint, spec_alone
 from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
-from clusterstate.volumes.storage_keys import bound_storage
+from clusterstate.volumes.volume_decision import bound_storage
 from kubescheduler.framework.args.args_type import CPU_AND_MEMORY, RESOURCES, ArgsType, Resources
 from kubescheduler.framework.args.field_errors import FieldError, duplicate, invalid
 from kubescheduler.framework.contract.handle import Handle

@@ -9,15 +9,14 @@ import msgspec
 import numpy as np
 
 from clusterstate.changes import LOCAL, Reads
-from clusterstate.devices.device_features import DeviceFeatures
-from clusterstate.devices.extended_resources import delegated_resources
+from clusterstate.devices.device_requests import DeviceFeatures
+from clusterstate.devices.resource_claims import delegated_resources
 from clusterstate.errors import ConfigError
-from clusterstate.footprint import Footprint
+from clusterstate.footprint import Footprint, spec_alone
 from clusterstate.podinfo import PodInfo
-from clusterstate.resource_names import worded_1_20, worded_1_36
-from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY
+from kubecel.api_names import worded_1_20, worded_1_36
 from kubescheduler.framework.args.args_type import (
     CPU_AND_MEMORY,
     RESOURCES,

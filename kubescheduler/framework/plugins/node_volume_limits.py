@@ -9,15 +9,13 @@ from typing import Any
 import msgspec
 
 from clusterstate.changes import BY_ROW, Reads
-from clusterstate.footprint import Footprint
+from clusterstate.footprint import Footprint, spec_alone
 from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
-from clusterstate.volumes.claims import has_claims
-from clusterstate.volumes.claims_framework import leads_to_claims, may_use_csi
+from clusterstate.volumes.claims import has_claims, leads_to_claims, may_use_csi
 from clusterstate.volumes.csi_migration import migrating_plugins
-from clusterstate.volumes.storage_keys import bound_storage
+from clusterstate.volumes.volume_decision import bound_storage
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point

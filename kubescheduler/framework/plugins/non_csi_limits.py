@@ -9,14 +9,12 @@ import msgspec
 import numpy as np
 
 from clusterstate.changes import BY_ROW, Reads
-from clusterstate.footprint import Footprint
+from clusterstate.footprint import Footprint, spec_alone
 from clusterstate.growable import Mask
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
-from clusterstate.volumes.claims import AZURE_DISK, CINDER, EBS, GCE_PD, NO_PLUGINS, DiskType
-from clusterstate.volumes.claims_framework import csi_use, leads_to_claims
-from clusterstate.volumes.storage_keys import bound_storage
+from clusterstate.volumes.claims import AZURE_DISK, CINDER, EBS, GCE_PD, NO_PLUGINS, DiskType, csi_use, leads_to_claims
+from clusterstate.volumes.volume_decision import bound_storage
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point

@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 
 from clusterstate.objects import LabelSelector, Pod, TopologySpreadConstraint
-from clusterstate.resource_names import worded_1_20, worded_1_36
 from clusterstate.topology.spread_constraints import (
     EVERY_EFFECT,
     SYSTEM_DEFAULTS,
@@ -18,6 +17,7 @@ from clusterstate.topology.spread_constraints import (
     spread_rules_1_24,
     spread_rules_1_36,
 )
+from kubecel.api_names import worded_1_20, worded_1_36
 from kubescheduler.framework.args.args_type import ArgsType, requirements
 from kubescheduler.framework.args.document_schema import INT32, TEXT, Field, ListOf, MapOf, Struct
 from kubescheduler.framework.args.field_errors import (

@@ -9,8 +9,7 @@ from itertools import pairwise
 import msgspec
 
 from clusterstate.errors import ConfigError
-from clusterstate.footprint import Footprint
-from clusterstate.selectors.pod_keys import spec_alone
+from clusterstate.footprint import Footprint, spec_alone
 from kubescheduler.framework.args.args_type import (
     CPU_AND_MEMORY,
     RESOURCES,

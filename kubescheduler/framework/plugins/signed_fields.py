@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from clusterstate.devices.extended_resources import delegated_resources
+from clusterstate.devices.resource_claims import delegated_resources
 from clusterstate.objects import (
     EphemeralClaim,
     EphemeralVolume,

@@ -12,7 +12,7 @@ import numpy as np
 from clusterstate.changes import Reads
 from clusterstate.cluster_objects import KEPT
 from clusterstate.errors import SchedulingError
-from clusterstate.footprint import Footprint
+from clusterstate.footprint import Footprint, spec_alone
 from clusterstate.growable import IntArray
 from clusterstate.objects import (
     ClaimReference,
@@ -25,11 +25,9 @@ from clusterstate.objects import (
     Pod,
 )
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.pod_keys import spec_alone
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claim_matching import SELECTED_NODE_ANNOTATION, BindingRules, is_reserved
-from clusterstate.volumes.claims import BIND_COMPLETED_ANNOTATION
-from clusterstate.volumes.claims_framework import leads_to_claims, node_affinity_holds
+from clusterstate.volumes.claims import BIND_COMPLETED_ANNOTATION, leads_to_claims, node_affinity_holds
 from clusterstate.volumes.csi_migration import (
     TranslationError,
     migrated_plugins,
@@ -37,13 +35,13 @@ from clusterstate.volumes.csi_migration import (
     plugin_of,
     translated_affinity,
 )
-from clusterstate.volumes.storage_keys import storage_to_bind
 from clusterstate.volumes.volume_decision import (
     RULES_1_20_WITH_CAPACITY,
     RULES_1_36,
     RULES_WITHOUT_ATTRIBUTES,
     PodVolumes,
     bindings_for,
+    storage_to_bind,
 )
 from kubecel.api_names import go_quote
 from kubescheduler.core.status import Code, Status

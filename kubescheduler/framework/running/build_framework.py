@@ -7,8 +7,7 @@ from typing import Any
 
 import msgspec
 
-from algorithmprovider.custom_code import RAISED, exception_text, raised_at
-from algorithmprovider.time_limit import called
+from algorithmprovider.custom_code import RAISED, called, exception_text, raised_at
 from clusterstate.errors import ConfigError, InputError, KubeSchedulerError
 from kubecel.api_names import go_quote
 from kubescheduler.core.status import REJECTED_1_20, REJECTED_1_36, Code

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from algorithmprovider.time_limit import LIMIT, PATIENCE
+from algorithmprovider.custom_code import LIMIT, PATIENCE
 from clusterstate.errors import ConfigError, InputError
 from kubescheduler.config.config_text import read_text
 from kubescheduler.lab.exercises.check_contract import ExerciseCheck, FilesRule, RunRule, ScenarioRun, StudentFiles

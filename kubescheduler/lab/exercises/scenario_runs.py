@@ -21,9 +21,8 @@ from typing import IO, Any
 import msgspec
 
 import kubescheduler as ks
-from algorithmprovider.custom_code import RAISED, exception_text
-from algorithmprovider.registration import registered_until_the_end
-from algorithmprovider.time_limit import called
+from algorithmprovider.custom_code import RAISED, called, exception_text
+from algorithmprovider.registry import registered_until_the_end
 from clusterstate.errors import ConfigError, KubeSchedulerError, nearest
 from clusterstate.objects import Pod
 from kubescheduler.config.config_text import parse_first_document, read_text

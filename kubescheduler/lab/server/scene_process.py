@@ -27,7 +27,7 @@ import attrs
 import msgspec
 
 from algorithmprovider.code_watch import TICK, CodeWatch
-from algorithmprovider.time_limit import LIMIT
+from algorithmprovider.custom_code import LIMIT
 from clusterstate.errors import InputError
 from kubescheduler.lab.server.page_requests import answer_bytes
 

@@ -17,8 +17,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 
 from clusterstate.objects import NO_RESOURCES, Container, Pod, PodSpec
-from clusterstate.resource_names import is_hugepage_resource
-from clusterstate.usage import as_asked, pod_requests
+from clusterstate.usage import as_asked, is_hugepage_resource, pod_requests
 from kubescheduler.config.gate_records import Gate
 from kubescheduler.cycle.schedule_one import LoopParts, SchedulerLoop
 from kubescheduler.framework.contract.profile import Point

@@ -13,7 +13,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from clusterstate.objects import Pod
-from clusterstate.workload_names import workloads_of
+from clusterstate.workloads import workloads_of
 from kubescheduler.live.metrics.workload_hints import KnownHint, Workload
 from kubescheduler.live.observers import UnschedulablePod
 

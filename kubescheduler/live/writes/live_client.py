@@ -14,8 +14,7 @@ import msgspec
 from clusterstate.errors import SchedulingError
 from clusterstate.manifests.decode import decode_object
 from clusterstate.manifests.kinds import encode_object
-from clusterstate.objects import ClusterObject, Pod
-from clusterstate.objects.resource import ResourceClaim
+from clusterstate.objects import ClusterObject, Pod, ResourceClaim
 from kubescheduler.live.transport.api_answers import ApiAnswer, ApiError
 from kubescheduler.live.transport.api_client import JSON, STRATEGIC_MERGE, ApiClient
 from kubescheduler.live.transport.io_thread import IoThread

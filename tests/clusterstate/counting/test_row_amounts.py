@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterstate.counting.row_amounts import RowAmounts
+from clusterstate.columns import RowAmounts
 from clusterstate.podinfo import PodInfo
 from tests.support.build import cache_of, make_pod, resources
 

@@ -10,8 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.cache import ClusterCache
-from clusterstate.counting.pod_counts import MOST_TALLIES
-from clusterstate.counting.tally import LONGEST, DomainLog, Tally
 from clusterstate.objects import (
     Affinity,
     LabelSelector,
@@ -21,6 +19,7 @@ from clusterstate.objects import (
     Requirement,
     WeightedPodAffinityTerm,
 )
+from clusterstate.pod_counts import LONGEST, MOST_TALLIES, DomainLog, Tally
 from clusterstate.podinfo import PodInfo, any_of
 from clusterstate.selectors.matching import Matcher, SelectorError, compile_label_selector
 from clusterstate.topology.pod_affinity import compile_term, parse_1_20, parse_1_36
@@ -142,7 +141,7 @@ def test_a_count_looks_only_at_classes_with_its_marks() -> None:
 
 def test_counts_that_are_forgotten_are_asked_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only so many counts are kept where there is room for no more; what is left over stays current."""
-    monkeypatch.setattr("clusterstate.counting.pod_counts.TALLY_ROWS", 0)
+    monkeypatch.setattr("clusterstate.pod_counts.TALLY_ROWS", 0)
     cache = cache_of([make_node("n1")])
     snapshot = cache.snapshot()
     kept = [

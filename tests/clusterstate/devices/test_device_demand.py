@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from clusterstate.devices.device_demand import Demand, devices_on, outcomes
 from clusterstate.devices.device_inventory import inventory
 from clusterstate.devices.device_search import OutOfTimeError, search
-from clusterstate.objects import NodeSelectorTerm, Requirement
-from clusterstate.objects.resource import (
+from clusterstate.objects import (
     DeviceConstraint,
+    NodeSelectorTerm,
     Placement,
+    Requirement,
 )
 from tests.support.build import make_node
 from tests.support.devices import (

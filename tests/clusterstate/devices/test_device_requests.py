@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.devices.device_requests import compile_expression
-from kubecel.faults import CompileFault, CostFault, NotEvaluatedError, ValueFault
+from kubecel import CompileFault, CostFault, NotEvaluatedError, ValueFault
 from tests.support.devices import DRIVER, gpu
 
 DEVICE = gpu(

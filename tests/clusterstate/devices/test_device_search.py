@@ -9,22 +9,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterstate.devices.device_features import DeviceFeatures
-from clusterstate.devices.device_requests import DeviceError
+from clusterstate.devices.device_requests import DeviceError, DeviceFeatures
 from clusterstate.devices.device_search import consumed_capacity, fits_capacity
-from clusterstate.objects import FrozenMap, NodeSelectorTerm, Requirement, Toleration
-from clusterstate.objects.resource import (
+from clusterstate.objects import (
     ALL,
     AllocatedDevice,
     Allocation,
     Device,
     DeviceAsk,
     DeviceConstraint,
+    FrozenMap,
+    NodeSelectorTerm,
     PendingAllocation,
     Placement,
     RequestPolicy,
+    Requirement,
     ResourceClaim,
     ResourceSlice,
+    Toleration,
 )
 from tests.support.devices import (
     CHIP,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from clusterstate.counting.tally import Tally
-from clusterstate.hypothetical.added_pods import BeyondRowsError, ClassesOfRun
+from clusterstate.hypothetical import BeyondRowsError, ClassesOfRun
 from clusterstate.objects import Affinity, PodAffinity
+from clusterstate.pod_counts import Tally
 from clusterstate.podinfo import PodInfo
 from tests.support.build import cache_of, make_pod
 

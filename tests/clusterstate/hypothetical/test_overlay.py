@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ClusterStateError
-from clusterstate.hypothetical.overlay import RowOverlay
-from clusterstate.hypothetical.pods_by_importance import PodsByImportance
+from clusterstate.hypothetical import PodsByImportance, RowOverlay
 from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from tests.support.build import cache_of, make_node, make_pod, resources

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import DecodeError
-from clusterstate.hypothetical.pods_by_importance import (
+from clusterstate.hypothetical import (
     CHUNK,
     NOBODY,
     NOW,

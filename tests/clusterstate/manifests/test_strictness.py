@@ -11,7 +11,7 @@ from clusterstate.errors import DecodeError
 from clusterstate.manifests.api_checks import CHECKS_1_36
 from clusterstate.manifests.decode import Decoder
 from clusterstate.manifests.documents import Item
-from clusterstate.manifests.strictness import BY_ORIGIN, LENIENT, STRICT, Accepted, Strictness, strictness_of
+from clusterstate.manifests.fields import BY_ORIGIN, LENIENT, STRICT, Accepted, Strictness, strictness_of
 
 WARN = Strictness("warn", "warn", "warn")
 MISSPELT = "Pod web: spec.toleration: unknown field; did you mean tolerations?"

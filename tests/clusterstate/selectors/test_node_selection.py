@@ -16,7 +16,7 @@ from clusterstate.objects import (
     PreferredSchedulingTerm,
     Requirement,
 )
-from clusterstate.selectors.matching import SelectorError, compile_requirement
+from clusterstate.selectors.matching import SelectorError, compile_requirement, term_error
 from clusterstate.selectors.node_selection import (
     node_affinity_mask,
     node_selector_mask,
@@ -25,7 +25,6 @@ from clusterstate.selectors.node_selection import (
     requirement_mask,
     requirements_mask,
     selects_nodes,
-    term_error,
     term_mask,
     volume_affinity_mask,
 )

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from clusterstate.objects import FrozenMap, LabelSelector, NodeSelectorTerm, PreferredSchedulingTerm, Requirement
-from clusterstate.selectors.matching import SelectorError
-from clusterstate.selectors.node_selection import term_error
-from clusterstate.selectors.term_errors import (
+from clusterstate.selectors.matching import (
+    SelectorError,
     aggregate,
     compile_selector,
     compile_selector_1_36,
@@ -16,6 +15,7 @@ from clusterstate.selectors.term_errors import (
     preferred_error_1_20,
     preferred_error_1_36,
     preferred_errors_1_36,
+    term_error,
 )
 
 NO_LABEL = (

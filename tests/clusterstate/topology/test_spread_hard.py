@@ -62,8 +62,8 @@ X = {"app": "x"}
 
 def test_a_count_that_is_kept_no_longer_is_asked_for_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """By node and by zone it goes on counting pods that come."""
-    monkeypatch.setattr("clusterstate.counting.pod_counts.TALLY_ROWS", 0)
-    monkeypatch.setattr("clusterstate.counting.pod_counts.MOST_TALLIES", 2)
+    monkeypatch.setattr("clusterstate.pod_counts.TALLY_ROWS", 0)
+    monkeypatch.setattr("clusterstate.pod_counts.MOST_TALLIES", 2)
     cache = cache_of([make_node(f"n{at}", {"zone": "z"}) for at in range(2)])
     pods = PickedPods("default", (compile_map(labels(X)),))
     for at in range(6):

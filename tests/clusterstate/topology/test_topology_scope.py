@@ -7,11 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from clusterstate.changes import Reads, flags_of
-from clusterstate.counting.tally import Tally
+from clusterstate.footprint import ReadOf, ScopeReading, TopologyScope, every_sign, every_sum
 from clusterstate.objects import Affinity, LabelSelector, PodAffinity, PodAffinityTerm
+from clusterstate.pod_counts import Tally
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from clusterstate.topology.topology_scope import ReadOf, ScopeReading, TopologyScope, every_sign, every_sum
 from tests.support.build import Cluster, labels, make_node, make_pod
 
 HOST, ZONE = "host", "zone"

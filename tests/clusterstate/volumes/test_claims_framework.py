@@ -20,11 +20,10 @@ from clusterstate.objects import (
     Requirement,
 )
 from clusterstate.pod_view_1_36 import with_ephemeral_claims
-from clusterstate.podinfo import PodInfo
-from clusterstate.release_view import ReleaseView
+from clusterstate.podinfo import PodInfo, ReleaseView
 from clusterstate.selectors.node_selection import volume_affinity_mask
-from clusterstate.volumes.claims import VolumeError
-from clusterstate.volumes.claims_framework import (
+from clusterstate.volumes.claims import (
+    VolumeError,
     claim_problem_1_20,
     claim_problem_1_36,
     leads_to_claims,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubecel.faults import CostFault, ValueFault
+from kubecel import CostFault, ValueFault
 from tests.support.references.cel import evaluate
 
 

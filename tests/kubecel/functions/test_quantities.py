@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.quantity import parse_quantity
-from kubecel.faults import ValueFault
-from kubecel.functions.quantities import of_thousandths, quantity
-from kubecel.functions.semver import semver
+from kubecel import ValueFault
+from kubecel.functions.kubernetes_types import of_thousandths, quantity, semver
 from tests.support.references.cel import evaluate
 
 WRONG = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubecel.faults import NotEvaluatedError, ValueFault
+from kubecel import NotEvaluatedError, ValueFault
 from tests.support.references.cel import evaluate
 
 PRECISION = "could not parse formatting clause: error while parsing precision"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubecel.faults import ValueFault
+from kubecel import ValueFault
 from kubecel.functions.strings import find_all
 from kubecel.functions.table import function_table
 from tests.support.references.cel import evaluate

@@ -11,7 +11,7 @@ import pytest
 
 from clusterstate.errors import ConfigError
 from clusterstate.objects import ClusterObject, FrozenMap, ObjectMeta, OwnerReference, Pod, PodSpec, ReplicaSet
-from clusterstate.workload_names import workloads_of
+from clusterstate.workloads import workloads_of
 from kubescheduler.comparison.cause_sentences import by_priority
 from kubescheduler.comparison.comparing import Cause, column_names, column_titles, compare
 from kubescheduler.comparison.comparison import change_document, headline

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterstate.daemon_pods import MIRROR
 from clusterstate.errors import ConfigError
 from clusterstate.objects import Container, ContainerPort, NodeSelectorTerm, OwnerReference, Pod, Requirement
+from clusterstate.workloads import MIRROR
 from kubescheduler.comparison.comparing import compare
 from kubescheduler.comparison.running_pods import renewed, running_pods, stays
 from kubescheduler.comparison.tracks import Run

@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 
 from clusterstate.cache import ClusterCache
 from clusterstate.changes import Reads
-from clusterstate.counting.tally import Tally
-from clusterstate.footprint import Footprint
+from clusterstate.footprint import Footprint, TopologyScope, every_sign
 from clusterstate.growable import IntArray, Mask
+from clusterstate.pod_counts import Tally
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import PodChange, Snapshot
-from clusterstate.topology.topology_scope import TopologyScope, every_sign
 from kubescheduler.core.answers import CheckState, Refreshes, ScoreState
 from kubescheduler.core.nominated import judge_rows, judge_with_added
 from kubescheduler.engine.engine_contract import cache_for

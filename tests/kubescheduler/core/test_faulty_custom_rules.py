@@ -10,7 +10,7 @@ import pytest
 
 import algorithmprovider as ap
 import kubescheduler as ks
-from algorithmprovider.registration import registered_until_the_end
+from algorithmprovider.registry import registered_until_the_end
 from clusterstate.errors import InputError
 from clusterstate.objects import Pod
 from kubescheduler.core.status import Status

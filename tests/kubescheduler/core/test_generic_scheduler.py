@@ -14,7 +14,7 @@ import pytest
 
 from clusterstate.cache import ClusterCache
 from clusterstate.changes import LOCAL, Reads
-from clusterstate.footprint import Footprint
+from clusterstate.footprint import Footprint, ScopeReading
 from clusterstate.manifests.annotations_1_4 import TAINTS_ANNOTATION
 from clusterstate.objects import (
     Affinity,
@@ -26,7 +26,6 @@ from clusterstate.objects import (
     Requirement,
     Taint,
 )
-from clusterstate.topology.topology_scope import ScopeReading
 from kubescheduler.core.algorithm import Algorithm, WeightedPriority, predicate_errors_1_4, predicate_errors_1_16
 from kubescheduler.core.answers import CheckState, ScoreState
 from kubescheduler.core.generic_scheduler import GenericScheduler

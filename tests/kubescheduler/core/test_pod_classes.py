@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from algorithmprovider import register_fit_predicate, register_priority_function
 from algorithmprovider.custom_code import CustomCodeError
-from algorithmprovider.registration import registered_until_the_end
+from algorithmprovider.registry import registered_until_the_end
 from clusterstate.manifests.decode import Decoder
 from clusterstate.podinfo import PodInfo
 from kubescheduler.core.pod_classes import FEWEST_STATES, ClassState, Memory, Sharing

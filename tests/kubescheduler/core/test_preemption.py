@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from algorithmprovider import registry
+from clusterstate import hypothetical
 from clusterstate.cache import ClusterCache
 from clusterstate.changes import Reads
 from clusterstate.footprint import Footprint
-from clusterstate.hypothetical import pods_by_importance
-from clusterstate.hypothetical.pods_by_importance import PodsByImportance, by_importance
+from clusterstate.hypothetical import PodsByImportance, by_importance
 from clusterstate.objects import (
     Affinity,
     LabelSelector,
@@ -445,7 +445,7 @@ def test_budgets_that_change(release: str) -> None:
 @RELEASES
 def test_amounts_that_are_numbered_anew(release: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Amounts of nodes have numbers, and get others once very many have been seen: what was remembered goes."""
-    monkeypatch.setattr(pods_by_importance, "SPARE", 8)
+    monkeypatch.setattr(hypothetical, "SPARE", 8)
     watched = Watched(release)
     cache = watched.cluster.cache
     cache.remove_pod(next(placed for placed in cache.pods() if placed.metadata.name == "p0"))

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.cache import ClusterCache
-from clusterstate.hypothetical.pods_by_importance import PodsByImportance
+from clusterstate.hypothetical import PodsByImportance
 from clusterstate.objects import Pod, PodDisruptionBudget, Toleration
 from kubescheduler.core.decision_records import PickStep, Victims
 from kubescheduler.core.preemption_choice import (

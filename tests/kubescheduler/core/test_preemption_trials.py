@@ -11,7 +11,7 @@ import pytest
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.errors import SchedulingError
 from clusterstate.footprint import Footprint
-from clusterstate.hypothetical.pods_by_importance import PodsByImportance
+from clusterstate.hypothetical import PodsByImportance
 from clusterstate.objects import Affinity, LabelSelector, PodAffinity, PodAffinityTerm
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from clusterstate.counting import pod_counts, tally
+from clusterstate import pod_counts
 from clusterstate.manifests.decode import Decoder
 from kubescheduler.core import answers, total_tables, totals
 from kubescheduler.core.decision import Decision
@@ -330,7 +330,7 @@ def test_patched_totals_are_those_of_a_scheduler_that_remembers_nothing(
     so many rows is patched sooner than all are looked at; with 1, no more than two at a time."""
     with (
         patch.object(totals, "FEW", 2 if share == 1 else totals.FEW),
-        patch.object(tally, "LONGEST", 4),
+        patch.object(pod_counts, "LONGEST", 4),
         patch.object(pod_counts, "MOST_TALLIES", 5 if share == 1 else pod_counts.MOST_TALLIES),
         patch.object(pod_counts, "TALLY_ROWS", 0),
         patch.object(answers, "PATCH_SHARE", share),

@@ -11,8 +11,14 @@ import pytest
 from clusterstate.cache import ClusterCache
 from clusterstate.cluster_objects import KEPT, ClusterObjects
 from clusterstate.manifests.kinds import encode_object
-from clusterstate.objects import FrozenMap, PersistentVolume, PersistentVolumeClaim, Pod
-from clusterstate.objects.resource import ConsumerReference, ResourceClaim
+from clusterstate.objects import (
+    ConsumerReference,
+    FrozenMap,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    ResourceClaim,
+)
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.live.informers.informer_rules import KINDS_1_36
 from kubescheduler.simulation.object_traffic import CHOICES, came_later, replayed

@@ -11,8 +11,16 @@ import pytest
 
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import SchedulingError
-from clusterstate.objects import Affinity, LabelSelector, Node, Pod, PodAffinity, PodAffinityTerm, Service
-from clusterstate.objects.resource import ResourceClaim
+from clusterstate.objects import (
+    Affinity,
+    LabelSelector,
+    Node,
+    Pod,
+    PodAffinity,
+    PodAffinityTerm,
+    ResourceClaim,
+    Service,
+)
 from kubescheduler.core.generic_scheduler import GenericScheduler
 from kubescheduler.cycle.schedule_one import refused_binding
 from kubescheduler.engine.engine_flags import EngineFlags

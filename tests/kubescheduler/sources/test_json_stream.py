@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.documents import Item
-from clusterstate.manifests.strictness import BY_ORIGIN
+from clusterstate.manifests.fields import BY_ORIGIN
 from clusterstate.objects import Pod
 from kubescheduler.releases.lookup import RELEASES
 from kubescheduler.simulation.openb_trace import read_inputs_of

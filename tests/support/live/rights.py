@@ -20,8 +20,7 @@ import msgspec
 import kubescheduler.live
 from clusterstate.errors import SchedulingError
 from clusterstate.manifests.kinds import encode_object
-from clusterstate.objects import ClusterObject, Pod
-from clusterstate.objects.resource import ResourceClaim
+from clusterstate.objects import ClusterObject, Pod, ResourceClaim
 from kubescheduler.live.leadership.resource_locks import LeaderRecord, resource_lock
 from kubescheduler.live.process.release_live import LiveRelease
 from kubescheduler.live.recording.broadcaster import EventBroadcaster, Surface

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from clusterstate.resource_names import worded_1_20, worded_1_36
+from kubecel.api_names import worded_1_20, worded_1_36
 from kubescheduler.framework.args.field_errors import (
     FieldError,
     aggregate,

@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 from clusterstate.cache import ClusterCache
 from clusterstate.changes import Reads
 from clusterstate.errors import SchedulingError
-from clusterstate.footprint import Footprint
+from clusterstate.footprint import Footprint, TopologyScope, every_sign
 from clusterstate.objects import Node, Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from clusterstate.topology.topology_scope import TopologyScope, every_sign
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.deciding.compiled_profile import Compiled, ProfileState

@@ -10,8 +10,7 @@ import msgspec
 import pytest
 
 from clusterstate.errors import SchedulingError
-from clusterstate.objects import OwnerReference
-from clusterstate.objects.resource import ResourceClaim
+from clusterstate.objects import OwnerReference, ResourceClaim
 from kubescheduler.core.status import Status
 from kubescheduler.framework.contract.cycle_state import Cancellation
 from kubescheduler.framework.contract.plugin import ColumnPlugin

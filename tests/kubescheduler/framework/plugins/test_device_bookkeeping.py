@@ -12,8 +12,7 @@ import pytest
 from clusterstate.errors import SchedulingError
 from clusterstate.manifests.decode import decode_object
 from clusterstate.manifests.kinds import encode_object
-from clusterstate.objects import Toleration
-from clusterstate.objects.resource import DeviceConfig, PendingAllocation, ResourceClaim
+from clusterstate.objects import DeviceConfig, PendingAllocation, ResourceClaim, Toleration
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.plugins.dynamic_resources import DEALLOCATED, STATE
 from predicates.dynamic_resources import NOT_AVAILABLE

@@ -9,8 +9,7 @@ import pytest
 
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError
-from clusterstate.objects import Pod
-from clusterstate.objects.resource import ResourceClaim
+from clusterstate.objects import Pod, ResourceClaim
 from kubescheduler.core.status import Status
 from kubescheduler.framework.plugins.dynamic_resources import (
     NAME,

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from clusterstate.cache import ClusterCache
-from clusterstate.objects import ObjectMeta, Pod
-from clusterstate.objects.resource import PodGroup
+from clusterstate.objects import ObjectMeta, Pod, PodGroup
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.plugin import points_of

@@ -9,8 +9,7 @@ import pytest
 
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.errors import ConfigError
-from clusterstate.objects import Container, FrozenMap, ObjectMeta
-from clusterstate.objects.resource import DeviceClass
+from clusterstate.objects import Container, DeviceClass, FrozenMap, ObjectMeta
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.node_resources_balanced_allocation import (
     NodeResourcesBalancedAllocationArgs,

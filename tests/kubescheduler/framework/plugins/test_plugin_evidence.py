@@ -15,6 +15,7 @@ from clusterstate.objects import (
     Container,
     CSIDriver,
     CSIStorageCapacity,
+    DeviceAsk,
     LabelSelector,
     NodeSelectorTerm,
     ObjectMeta,
@@ -22,7 +23,6 @@ from clusterstate.objects import (
     Requirement,
     TopologySpreadConstraint,
 )
-from clusterstate.objects.resource import DeviceAsk
 from kubescheduler.framework.contract.plugin import points_of
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.deciding.adapters import column_score

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 import kubescheduler as ks
-from algorithmprovider.registration import registered_until_the_end
+from algorithmprovider.registry import registered_until_the_end
 from clusterstate.errors import InputError
 from kubescheduler.engine.plugin_options import plugins_for
 from kubescheduler.engine.spec import EngineSpec

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from algorithmprovider.registration import registered_until_the_end
+from algorithmprovider.registry import registered_until_the_end
 from kubescheduler.lab.exercises.exercise_reading import shipped_exercise, shipped_names, start_exercise
 from kubescheduler.lab.exercises.exercise_record import SOLUTION
 from kubescheduler.lab.scene.exercise_verbs import exercise_scene, folder_scene, is_code, way_of

@@ -1,4 +1,5 @@
-"""The workload that a pod is of: what people apply, above the ReplicaSets and Jobs between."""
+"""The workload that a pod is of: what people apply, above the ReplicaSets and Jobs between; and pods that belong to
+their node."""
 
 from __future__ import annotations
 
@@ -54,3 +55,24 @@ def _workload(metadata: ObjectMeta, above: Controllers) -> str:
         if numbered is not None and int(numbered[2]) in (MINUTES if len(numbered[2]) == len("24000000") else SECONDS):
             return f"CronJob/{numbered[1]}"
     return f"{owner.kind}/{owner.name}"
+
+
+MIRROR = "kubernetes.io/config.mirror"
+"""The annotation by which an API server knows a static pod."""
+SOURCE = "kubernetes.io/config.source"
+"""The annotation of where a kubelet has a pod from."""
+DAEMON = "cluster-autoscaler.kubernetes.io/daemonset-pod"
+"""The annotation by which cluster-autoscaler takes other pods for those of a DaemonSet."""
+OWNERS = frozenset({"DaemonSet", "Node"})
+"""Kinds of controllers whose pods belong to one node."""
+
+
+def is_daemon_pod(pod: Pod) -> bool:
+    """Whether a node has the pod whatever a scheduler does, so that it does not count as used by it.
+
+    Upstream: cluster-autoscaler's IsDaemonSetPod, IsMirrorPod and IsStaticPod.
+    """
+    annotations = pod.metadata.annotations
+    if MIRROR in annotations or annotations.get(SOURCE, "api") != "api" or annotations.get(DAEMON) == "true":
+        return True
+    return any(owner.controller and owner.kind in OWNERS for owner in pod.metadata.owner_references)

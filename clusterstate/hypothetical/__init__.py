@@ -1,1 +1,0 @@
-"""Snapshots of nodes with pods hypothetically added or removed."""
