@@ -25,7 +25,7 @@ from kubescheduler.framework.profiles.default_plugins import (
 )
 from kubescheduler.releases.lookup import RELEASES
 from kubescheduler.releases.names import FRAMEWORK_RELEASES
-from kubescheduler.translate.target_release import readers
+from kubescheduler.translate.translation_model import readers
 
 IN_TREE = {release: RELEASES[release].framework_rules.plugins for release in FRAMEWORK_RELEASES}
 """Release → its plugins."""

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from kubescheduler.simulation.simulation_report import Report
     from kubescheduler.simulation.timeline import RunEvent
     from kubescheduler.simulation.workload import Workload
-    from kubescheduler.translate.translating import Translation
+    from kubescheduler.translate.translation_model import Translation
 
 
 def compare(  # noqa: PLR0913
@@ -360,7 +360,8 @@ def migrate(  # noqa: PLR0913
     (False, 'KubeSchedulerConfiguration')
     """
     from kubescheduler.translate.migration import MigrationOptions, migrated
-    from kubescheduler.translate.translating import provider_source, translate
+    from kubescheduler.translate.policy_source import provider_source
+    from kubescheduler.translate.translating import translate
 
     refuse(
         [

@@ -19,13 +19,11 @@ from kubescheduler.engine.spec import EngineSpec, no_notice
 from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.releases.names import RELEASE_NAMES, place
-from kubescheduler.translate.commented_yaml import translation_yaml
 from kubescheduler.translate.migration import MigrationOptions, migrated
 from kubescheduler.translate.policy_source import provider_source
 from kubescheduler.translate.process_upgrade import LEFT_OUT, gate_notes, staying_gates, target_process
-from kubescheduler.translate.target_release import has_provider
-from kubescheduler.translate.translating import translate
-from kubescheduler.translate.translation_model import Note, NoteKind, Translation
+from kubescheduler.translate.translating import translate, translation_yaml
+from kubescheduler.translate.translation_model import Note, NoteKind, Translation, has_provider
 
 CONFIGURES = ("provider", "policy_file", "policy_configmap", "config_file", "policy", "component")
 """Fields of which one says what decides."""

@@ -18,7 +18,7 @@ from kubescheduler.engine.spec import EngineSpec, no_notice
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.releases.names import RELEASE_NAMES, place
 from kubescheduler.releases.release import Release
-from kubescheduler.translate.target_release import default_weights
+from kubescheduler.translate.translation_model import default_weights
 
 
 class Appearance(msgspec.Struct, frozen=True):

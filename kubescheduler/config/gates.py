@@ -1,18 +1,35 @@
-"""Feature gates: which ones a release knows, and what they are set to."""
+"""Feature gates: what one is, which ones a release knows, and what they are set to."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal
 
 import msgspec
 
 from clusterstate.errors import ConfigError
 from clusterstate.objects import FrozenMap
-from kubescheduler.config.gate_records import Gate
 
-if TYPE_CHECKING:
-    from kubescheduler.config.gate_records import Stage
+Stage = Literal["alpha", "beta", "GA", "deprecated"]
+
+
+class Gate(msgspec.Struct, frozen=True):
+    """One feature gate of one release."""
+
+    default: bool
+    """What it is when nobody sets it."""
+    stage: Stage
+    """How far the feature has come."""
+    locked: bool = False
+    """It cannot be set to anything but its default."""
+
+
+ALPHA = Gate(default=False, stage="alpha")
+BETA = Gate(default=True, stage="beta")
+BETA_OFF = Gate(default=False, stage="beta")
+GA = Gate(default=True, stage="GA")
+LOCKED = Gate(default=True, stage="GA", locked=True)
+
 
 ALL_ALPHA: dict[Stage, str] = {"alpha": "AllAlpha"}
 """Stage → the name that sets every gate of the stage that is not set by name, up to 1.16."""

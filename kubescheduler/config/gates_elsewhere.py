@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kubescheduler.config.gate_records import Gate
+from kubescheduler.config.gates import Gate
 
 
 def _all(gate: Gate, names: str) -> dict[str, Gate]:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from clusterstate.errors import ConfigError
-from kubescheduler.config.component.component_format import ConfigMapName, Lifted
-from kubescheduler.config.component.config_defaults import bind_address, said_values
+from kubescheduler.config.component.component_format import ConfigMapName, Lifted, bind_address, said_values
 from kubescheduler.config.component.config_schema import (
     CLIENT_CONNECTION,
     CONFIGURATION,
@@ -24,9 +23,8 @@ from kubescheduler.config.component.config_schema import (
     V1ALPHA2,
 )
 from kubescheduler.config.component.decode_config import type_problems, without_type
-from kubescheduler.config.component.write_config import document_yaml
-from kubescheduler.config.go_decoding import GoDecoder
-from kubescheduler.config.unread_keys import ignored_notes, text_notes, text_problems, unknown_problem
+from kubescheduler.config.component.load_config import document_yaml
+from kubescheduler.config.go_decoding import GoDecoder, ignored_notes, text_notes, text_problems, unknown_problem
 from kubescheduler.framework.args.document_schema import (
     BOOL,
     INT32,

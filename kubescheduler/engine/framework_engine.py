@@ -18,13 +18,13 @@ from clusterstate.errors import ConfigError, SchedulingError
 from kubecel.api_names import go_quote
 from kubescheduler.config.component import component_config_from, default_config, read_component_config
 from kubescheduler.config.config_text import configuration_in, read_configuration
-from kubescheduler.config.policy.policy_1_20_source import refuse_policy_beside
+from kubescheduler.config.policy.policy_1_20_plugins import refuse_policy_beside
 from kubescheduler.config.v1alpha1 import BESIDE_POLICY, refuse_policy_in
 from kubescheduler.core.decision import FRAMEWORK_SCALE, Decision
 from kubescheduler.engine.engine_contract import check_view
 from kubescheduler.engine.engine_flags import ALL_NODES, DEFAULTS
 from kubescheduler.engine.v1alpha1_engine import lifted_component, refuse_policy_elsewhere, with_source_of
-from kubescheduler.extender.encoding import NodeEncoder, format_without_operands
+from kubescheduler.extender.wire import NodeEncoder, format_without_operands
 from kubescheduler.framework.contract.custom_plugins import misnamed_methods, nearest_methods
 from kubescheduler.framework.contract.plugin import points_of
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Point

@@ -19,7 +19,7 @@ from kubescheduler.core.algorithm import DEFAULT_SCHEDULER, Algorithm, WeightedP
 from kubescheduler.core.generic_scheduler import GenericScheduler
 from kubescheduler.engine.engine_contract import check_view
 from kubescheduler.engine.engine_flags import ALL_NODES
-from kubescheduler.extender.encoding import NodeEncoder
+from kubescheduler.extender.wire import NodeEncoder
 from predicates.types import PredicateArgs, attached_last
 from priorities.types import PriorityArgs, PriorityConfigFactory
 
@@ -120,7 +120,7 @@ def _algorithm(flags: EngineFlags, notice: Notice) -> Algorithm:
             raise ConfigError(
                 f"unknown flag: --use-legacy-policy-config: release {flags.release} has none; leave it out"
             )
-        from kubescheduler.config.policy.policy_1_20_source import algorithm_source_1_20
+        from kubescheduler.config.policy.policy_1_20_plugins import algorithm_source_1_20
 
         source = algorithm_source_1_20(policy_file=policy_file, use_legacy_policy_config=True)  # 1.16 does the same
         policy_file, policy_configmap = source.policy_file, None

@@ -13,8 +13,7 @@ from clusterstate.errors import ConfigError, nearest
 if TYPE_CHECKING:
     from kubescheduler.extender.client import HTTPExtender
     from kubescheduler.extender.config import ExtenderConfig
-    from kubescheduler.extender.encoding import NodeEncoder
-    from kubescheduler.extender.wire import WireFormat
+    from kubescheduler.extender.wire import NodeEncoder, WireFormat
 
 LIVE, PASS, RECORD, REPLAY = "live", "pass", "record", "replay"
 MODES = (LIVE, PASS, RECORD, REPLAY)

@@ -13,7 +13,7 @@ from clusterstate.errors import DecodeError, SchedulingError
 from clusterstate.manifests.decode import decode_object
 from clusterstate.objects import Node
 from kubescheduler.core.extender_calls import SnapshotRows
-from kubescheduler.extender.encoding import manifest_of
+from kubescheduler.extender.wire import manifest_of
 
 if TYPE_CHECKING:
     from clusterstate.growable import IntArray

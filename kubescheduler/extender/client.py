@@ -20,7 +20,7 @@ from kubescheduler.extender.answers import (
     read_victims,
 )
 from kubescheduler.extender.config import masked
-from kubescheduler.extender.encoding import NodeEncoder, encode_pod
+from kubescheduler.extender.wire import NodeEncoder, encode_pod
 
 if TYPE_CHECKING:
     from clusterstate.objects import Node, Pod

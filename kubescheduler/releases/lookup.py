@@ -15,9 +15,8 @@ import msgspec
 
 from clusterstate.errors import ConfigError
 from clusterstate.versions import minor, number
-from kubescheduler.releases.changes import without
 from kubescheduler.releases.names import LIKE_THE_NEXT, RELEASE_NAMES, STEPS, TAKEN_BACK, place
-from kubescheduler.releases.release import Change, Release
+from kubescheduler.releases.release import Change, Release, without
 
 if TYPE_CHECKING:
     from kubescheduler.framework.plugins.plugin_record import InTreePlugin

@@ -17,8 +17,7 @@ from clusterstate.podinfo import ReleaseView, pod_key
 from clusterstate.topology.pod_affinity import affinity_uses
 from clusterstate.usage import account_1_16, tracked_1_16
 from kubescheduler.config.config_text import read_policy_file
-from kubescheduler.config.gate_records import ALPHA, BETA, GA, LOCKED, Gate
-from kubescheduler.config.gates import ALL_ALPHA, ReleaseGates
+from kubescheduler.config.gates import ALL_ALPHA, ALPHA, BETA, GA, LOCKED, Gate, ReleaseGates
 from kubescheduler.config.gates_elsewhere import ELSEWHERE_1_13
 from kubescheduler.config.policy.policy_1_16 import (
     POLICY_1_13,
@@ -33,8 +32,7 @@ from kubescheduler.core.preemption_choice import pick_1_13
 from kubescheduler.core.selection import InTurnTie, nodes_to_find_1_13
 from kubescheduler.extender.answered_nodes import AnsweredRows1_16
 from kubescheduler.extender.answers import first_value
-from kubescheduler.extender.encoding import pod_as_read
-from kubescheduler.extender.wire import capitalised_arguments, only_200, url_of_verb
+from kubescheduler.extender.wire import capitalised_arguments, only_200, pod_as_read, url_of_verb
 from kubescheduler.queue.entry import queue_order
 from kubescheduler.releases import v1_4
 from kubescheduler.releases.daemon_controllers import DaemonController, bound_by_affinity, passing, tolerant

@@ -7,12 +7,21 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from clusterstate.hypothetical import by_importance
-from kubescheduler.config.gate_records import ALPHA, LOCKED
+from kubescheduler.config.gates import ALPHA, LOCKED
 from kubescheduler.core.preemption_choice import pick_1_16
 from kubescheduler.core.selection import nodes_to_find
 from kubescheduler.releases import v1_13
-from kubescheduler.releases.changes import after, algorithms, behaviour, gates, predicates, priorities, together
-from kubescheduler.releases.release import Change, ChangeKind
+from kubescheduler.releases.release import (
+    Change,
+    ChangeKind,
+    after,
+    algorithms,
+    behaviour,
+    gates,
+    predicates,
+    priorities,
+    together,
+)
 from predicates.csi_volumes import CSI_VOLUMES_1_15
 from predicates.volume_counts import VOLUME_COUNTS_1_15
 from predicates.volume_zone import VOLUME_ZONE

@@ -10,12 +10,14 @@ from msgspec.structs import replace
 from clusterstate.podinfo import ReleaseView
 from clusterstate.usage import account_1_16_with_overhead
 from clusterstate.volumes.csi_migration import MIGRATING_GATES
-from kubescheduler.config.gate_records import ALPHA, BETA
+from kubescheduler.config.gates import ALPHA, BETA
 from kubescheduler.config.policy.policy_1_16 import parse_policy
 from kubescheduler.core.algorithm import itself
 from kubescheduler.core.selection import ReservoirTie
 from kubescheduler.releases import v1_13, v1_15
-from kubescheduler.releases.changes import (
+from kubescheduler.releases.release import (
+    Change,
+    ChangeKind,
     after,
     algorithms,
     arguments,
@@ -27,7 +29,6 @@ from kubescheduler.releases.changes import (
     release_fields,
     together,
 )
-from kubescheduler.releases.release import Change, ChangeKind
 from predicates.csi_volumes import CSI_VOLUMES
 from predicates.volume_counts import VOLUME_COUNTS
 from priorities.capacity_ratio import CAPACITY_RATIO, capacity_ratio_factory

@@ -23,15 +23,18 @@ from kubescheduler.config.component.format_1_20 import (
     written_args_1_20,
     written_sets_1_20,
 )
-from kubescheduler.config.gate_records import BETA, BETA_OFF, LOCKED
-from kubescheduler.config.gates import ALL_ALPHA_AND_BETA
+from kubescheduler.config.gates import ALL_ALPHA_AND_BETA, BETA, BETA_OFF, LOCKED
 from kubescheduler.config.gates_elsewhere import ELSEWHERE_1_20
 from kubescheduler.config.policy.policy_1_16 import hard_weight_error
 from kubescheduler.config.policy.policy_1_20 import checked_policy_config_1_20, policy_config_1_20
-from kubescheduler.config.policy.policy_1_20_names import DEFAULT_LISTS_1_20, EVEN_SPREAD, PRIORITIES, SELECTOR_SPREAD
-from kubescheduler.config.policy.policy_1_20_plugins import ALWAYS, PolicyPlugins
-from kubescheduler.config.policy.policy_1_20_source import (
+from kubescheduler.config.policy.policy_1_20_plugins import (
+    ALWAYS,
+    DEFAULT_LISTS_1_20,
+    EVEN_SPREAD,
     FROM_POLICY_1_20,
+    PRIORITIES,
+    SELECTOR_SPREAD,
+    PolicyPlugins,
     algorithm_source_1_20,
     from_provider_1_20,
     hard_weight_error_1_20,
@@ -85,7 +88,15 @@ from kubescheduler.framework.plugins.plugin_record import by_name
 from kubescheduler.framework.profiles.default_plugins import AUTOSCALER_PROVIDER, DEFAULT_PROVIDER, Providers
 from kubescheduler.framework.profiles.profile_map import PROFILES_1_20
 from kubescheduler.releases import v1_4, v1_16
-from kubescheduler.releases.changes import (
+from kubescheduler.releases.daemon_controllers import passing, selected_1_20
+from kubescheduler.releases.recorded_processes import live_1_20
+from kubescheduler.releases.release import (
+    Change,
+    ChangeKind,
+    Edit,
+    FrameworkRules,
+    PolicyRules,
+    Release,
     after,
     component,
     framework,
@@ -95,9 +106,6 @@ from kubescheduler.releases.changes import (
     viewing,
     wire,
 )
-from kubescheduler.releases.daemon_controllers import passing, selected_1_20
-from kubescheduler.releases.recorded_processes import live_1_20
-from kubescheduler.releases.release import Change, ChangeKind, Edit, FrameworkRules, PolicyRules, Release
 from predicates.taints import pod_tolerates_node_taints_1_20
 
 if TYPE_CHECKING:

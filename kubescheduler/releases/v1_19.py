@@ -12,10 +12,9 @@ from clusterstate.podinfo import ReleaseView
 from clusterstate.usage import account_1_20, gated_accounting_1_19, tracked_without_local_storage
 from kubescheduler.config.component.config_schema import V1BETA1
 from kubescheduler.config.component.format_1_20 import finish_1_20
-from kubescheduler.config.gate_records import ALPHA, BETA, BETA_OFF, LOCKED
+from kubescheduler.config.gates import ALPHA, BETA, BETA_OFF, LOCKED
 from kubescheduler.config.policy.policy_1_20 import checked_policy_config_1_20, policy_config_1_20
-from kubescheduler.config.policy.policy_1_20_names import DEFAULT_LISTS_1_20
-from kubescheduler.config.policy.policy_1_20_plugins import ALWAYS, PolicyPlugins
+from kubescheduler.config.policy.policy_1_20_plugins import ALWAYS, DEFAULT_LISTS_1_20, PolicyPlugins
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins import (
     default_preemption,
@@ -30,7 +29,9 @@ from kubescheduler.framework.plugins import (
     volume_binding,
 )
 from kubescheduler.releases import v1_18
-from kubescheduler.releases.changes import (
+from kubescheduler.releases.release import (
+    Change,
+    ChangeKind,
     after,
     component,
     gates,
@@ -41,7 +42,6 @@ from kubescheduler.releases.changes import (
     together,
     without_plugins,
 )
-from kubescheduler.releases.release import Change, ChangeKind
 
 
 def spreading_first(point: Point, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from clusterstate.podinfo import ReleaseView
 from clusterstate.usage import gated_accounting_1_20
-from kubescheduler.config.gate_records import BETA
+from kubescheduler.config.gates import BETA
 from kubescheduler.config.policy.policy_1_20 import checked_policy_config_1_20, policy_config_1_20
 from kubescheduler.config.policy.policy_1_20_plugins import POLICY_PLUGINS_1_20
 from kubescheduler.framework.contract.profile import Point
@@ -22,7 +22,9 @@ from kubescheduler.framework.plugins import (
     volume_zone,
 )
 from kubescheduler.releases import v1_19
-from kubescheduler.releases.changes import (
+from kubescheduler.releases.release import (
+    Change,
+    ChangeKind,
     after,
     component,
     deciding,
@@ -33,7 +35,6 @@ from kubescheduler.releases.changes import (
     release_fields,
     together,
 )
-from kubescheduler.releases.release import Change, ChangeKind
 
 FILTERS = (
     "NodeUnschedulable",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kubescheduler.config.gate_records import ALPHA, BETA, LOCKED
+from kubescheduler.config.gates import ALPHA, BETA, LOCKED
 from kubescheduler.config.policy.policy_1_20 import checked_policy_config_1_20, policy_config_1_20
 from kubescheduler.config.policy.policy_1_20_plugins import ALWAYS, PolicyPlugins
 from kubescheduler.framework.contract.profile import Point
@@ -26,7 +26,9 @@ from kubescheduler.framework.plugins import (
     volume_binding,
 )
 from kubescheduler.releases import v1_20
-from kubescheduler.releases.changes import (
+from kubescheduler.releases.release import (
+    Change,
+    ChangeKind,
     after,
     deciding,
     gates,
@@ -38,7 +40,6 @@ from kubescheduler.releases.changes import (
     together,
     wire,
 )
-from kubescheduler.releases.release import Change, ChangeKind
 
 if TYPE_CHECKING:
     from kubescheduler.queue.queue_policy import QueuePolicy

@@ -12,7 +12,7 @@ from clusterstate.pod_view_1_36 import naming_controllers
 from clusterstate.podinfo import ReleaseView
 from kubescheduler.config.component.config_schema import V1BETA1, V1BETA2
 from kubescheduler.config.component.format_1_22 import REMOVED, errors_1_22, finish_1_22, merge_1_22
-from kubescheduler.config.gate_records import ALPHA, BETA
+from kubescheduler.config.gates import ALPHA, BETA
 from kubescheduler.config.policy.policy_1_20 import checked_policy_config_1_20, policy_config_1_20
 from kubescheduler.config.policy.policy_1_20_plugins import ALWAYS, PolicyPlugins
 from kubescheduler.framework.contract.profile import Point
@@ -34,8 +34,19 @@ from kubescheduler.framework.plugins import (
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER, Providers
 from kubescheduler.releases import v1_21
-from kubescheduler.releases.changes import after, component, cycling, gates, plugins, policies, queueing, together
-from kubescheduler.releases.release import Change, ChangeKind, Release
+from kubescheduler.releases.release import (
+    Change,
+    ChangeKind,
+    Release,
+    after,
+    component,
+    cycling,
+    gates,
+    plugins,
+    policies,
+    queueing,
+    together,
+)
 from predicates.resources import node_resources_fit_1_20
 
 if TYPE_CHECKING:

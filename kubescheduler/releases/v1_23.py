@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kubescheduler.config.component.config_schema import V1BETA2, V1BETA3
-from kubescheduler.config.component.format_1_22 import REMOVED
-from kubescheduler.config.component.format_1_23 import GONE_1_23, errors_1_23, finish_1_23, merge_1_23
+from kubescheduler.config.component.format_1_22 import GONE_1_23, REMOVED, errors_1_23, finish_1_23, merge_1_23
 from kubescheduler.config.component.format_1_36 import fault_text_1_36, written_args_1_36, written_sets_1_36
-from kubescheduler.config.gate_records import ALPHA, BETA
+from kubescheduler.config.gates import ALPHA, BETA
 from kubescheduler.framework.plugins import node_volume_limits, non_csi_limits, selector_spread, volume_binding
 from kubescheduler.framework.profiles.profile_map import PROFILES_1_23
 from kubescheduler.releases import v1_22
-from kubescheduler.releases.changes import (
+from kubescheduler.releases.recorded_processes import live_1_36
+from kubescheduler.releases.release import (
+    Change,
+    ChangeKind,
+    Edit,
+    Release,
     after,
     component,
     cycling,
@@ -26,8 +30,6 @@ from kubescheduler.releases.changes import (
     together,
     without_plugins,
 )
-from kubescheduler.releases.recorded_processes import live_1_36
-from kubescheduler.releases.release import Change, ChangeKind, Edit, Release
 from kubescheduler.releases.v1_20 import FILTERS
 
 if TYPE_CHECKING:

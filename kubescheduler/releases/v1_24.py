@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kubescheduler.config.component.format_1_23 import finish_1_24
-from kubescheduler.config.gate_records import ALPHA, GA, LOCKED
+from kubescheduler.config.component.format_1_22 import finish_1_24
+from kubescheduler.config.gates import ALPHA, GA, LOCKED
 from kubescheduler.core.filter_results import fit_error_1_24
 from kubescheduler.extender.wire import counted_preemption
 from kubescheduler.framework.deciding.find_nodes import always_alone, narrow_1_24
@@ -19,7 +19,9 @@ from kubescheduler.framework.plugins import (
     taint_toleration,
 )
 from kubescheduler.releases import v1_23
-from kubescheduler.releases.changes import (
+from kubescheduler.releases.release import (
+    Change,
+    ChangeKind,
     after,
     component,
     deciding,
@@ -30,7 +32,6 @@ from kubescheduler.releases.changes import (
     together,
     wire,
 )
-from kubescheduler.releases.release import Change, ChangeKind
 
 if TYPE_CHECKING:
     from kubescheduler.queue.queue_policy import QueuePolicy

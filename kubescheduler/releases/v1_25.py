@@ -22,7 +22,7 @@ from kubescheduler.config.component.format_1_36 import (
     errors_1_25,
     finish_1_25,
 )
-from kubescheduler.config.gate_records import ALPHA, BETA_OFF, LOCKED
+from kubescheduler.config.gates import ALPHA, BETA_OFF, LOCKED
 from kubescheduler.config.gates_elsewhere import ELSEWHERE_1_36
 from kubescheduler.core.status import REJECTED_1_36
 from kubescheduler.extender.wire import as_told
@@ -44,7 +44,10 @@ from kubescheduler.framework.plugins import (
 )
 from kubescheduler.framework.profiles.profile_map import PROFILES_1_36
 from kubescheduler.releases import v1_4, v1_20, v1_24
-from kubescheduler.releases.changes import (
+from kubescheduler.releases.daemon_controllers import passing, selected_1_36
+from kubescheduler.releases.release import (
+    Change,
+    ChangeKind,
     after,
     component,
     cycling,
@@ -58,8 +61,6 @@ from kubescheduler.releases.changes import (
     viewing,
     wire,
 )
-from kubescheduler.releases.daemon_controllers import passing, selected_1_36
-from kubescheduler.releases.release import Change, ChangeKind
 from kubescheduler.sources.cluster_input import Filling, admission
 from predicates.taints import pod_tolerates_node_taints_1_36
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from kubescheduler.config.component.format_1_36 import finish_1_36
-from kubescheduler.config.gate_records import ALPHA, BETA
+from kubescheduler.config.gates import ALPHA, BETA
 from kubescheduler.core.filter_results import fit_error_1_36
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins import (
@@ -18,7 +18,9 @@ from kubescheduler.framework.plugins import (
     scheduling_gates,
 )
 from kubescheduler.releases import v1_23, v1_25
-from kubescheduler.releases.changes import (
+from kubescheduler.releases.release import (
+    Change,
+    ChangeKind,
     after,
     at_every_point,
     component,
@@ -30,7 +32,6 @@ from kubescheduler.releases.changes import (
     together,
     without_later,
 )
-from kubescheduler.releases.release import Change, ChangeKind
 from kubescheduler.releases.v1_22 import looking_first
 from predicates.resources import node_resources_fit_1_26
 

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from clusterstate.usage import account_1_27
 from kubescheduler.config.component.format_1_36 import errors_1_36
-from kubescheduler.config.gate_records import ALPHA, BETA
+from kubescheduler.config.gates import ALPHA, BETA
 from kubescheduler.core.status import Code
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins import (
@@ -24,8 +24,18 @@ from kubescheduler.framework.plugins import (
     volume_zone,
 )
 from kubescheduler.releases import v1_26
-from kubescheduler.releases.changes import after, component, deciding, gates, plugins, providers_run, together, viewing
-from kubescheduler.releases.release import Change, ChangeKind
+from kubescheduler.releases.release import (
+    Change,
+    ChangeKind,
+    after,
+    component,
+    deciding,
+    gates,
+    plugins,
+    providers_run,
+    together,
+    viewing,
+)
 
 PRE_FILTERS_V1BETA2 = (
     "NodeResourcesFit",

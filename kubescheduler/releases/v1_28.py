@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from clusterstate.usage import account_1_28
 from kubescheduler.config.component.config_schema import V1, V1BETA3
-from kubescheduler.config.gate_records import ALPHA, BETA, Gate
+from kubescheduler.config.gates import ALPHA, BETA, Gate
 from kubescheduler.framework.plugins import (
     inter_pod_affinity,
     node_resources_fit,
@@ -17,7 +17,9 @@ from kubescheduler.framework.plugins import (
     pod_topology_spread,
 )
 from kubescheduler.releases import v1_27
-from kubescheduler.releases.changes import (
+from kubescheduler.releases.release import (
+    Change,
+    ChangeKind,
     after,
     component,
     deciding,
@@ -28,7 +30,6 @@ from kubescheduler.releases.changes import (
     viewing,
     without_later,
 )
-from kubescheduler.releases.release import Change, ChangeKind
 from kubescheduler.releases.v1_22 import looking_first
 from predicates.resources import node_resources_fit_1_36
 

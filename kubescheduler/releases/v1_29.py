@@ -9,10 +9,12 @@ from msgspec.structs import replace
 from clusterstate.images import SnapshotImageStates
 from kubescheduler.config.component.config_schema import V1
 from kubescheduler.config.component.format_1_36 import merge_1_36
-from kubescheduler.config.gate_records import BETA, BETA_OFF
+from kubescheduler.config.gates import BETA, BETA_OFF
 from kubescheduler.framework.plugins import default_preemption, volume_zone
 from kubescheduler.releases import v1_28
-from kubescheduler.releases.changes import (
+from kubescheduler.releases.release import (
+    Change,
+    ChangeKind,
     after,
     component,
     gates,
@@ -22,7 +24,6 @@ from kubescheduler.releases.changes import (
     viewing,
     without_plugins,
 )
-from kubescheduler.releases.release import Change, ChangeKind
 
 if TYPE_CHECKING:
     from kubescheduler.queue.queue_policy import QueuePolicy

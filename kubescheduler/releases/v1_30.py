@@ -15,8 +15,7 @@ from kubescheduler.framework.plugins import (
     volume_binding,
 )
 from kubescheduler.releases import v1_27, v1_29
-from kubescheduler.releases.changes import after, component, deciding, gates, plugins, together
-from kubescheduler.releases.release import Change, ChangeKind
+from kubescheduler.releases.release import Change, ChangeKind, after, component, deciding, gates, plugins, together
 
 SAME_QUEUE_SORT = "queueSort must be the same for all profiles"
 

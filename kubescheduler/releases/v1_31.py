@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from kubescheduler.config.component.config_schema import V1
 from kubescheduler.config.component.format_1_36 import GONE_IN_V1
-from kubescheduler.config.gate_records import ALPHA, BETA, BETA_OFF
+from kubescheduler.config.gates import ALPHA, BETA, BETA_OFF
 from kubescheduler.framework.deciding.find_nodes import nothing_outside
 from kubescheduler.releases import v1_30
-from kubescheduler.releases.changes import after, component, deciding, gates
-from kubescheduler.releases.release import Change, ChangeKind
+from kubescheduler.releases.release import Change, ChangeKind, after, component, deciding, gates
 
 CHANGES = (
     Change(

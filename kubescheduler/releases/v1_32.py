@@ -7,12 +7,22 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from clusterstate.usage import account_1_36
-from kubescheduler.config.gate_records import ALPHA, BETA, BETA_OFF
+from kubescheduler.config.gates import ALPHA, BETA, BETA_OFF
 from kubescheduler.framework.deciding.find_nodes import outside_1_32
 from kubescheduler.framework.plugins import default_preemption, node_volume_limits, volume_binding
 from kubescheduler.releases import v1_31
-from kubescheduler.releases.changes import after, deciding, gates, plugins, queueing, together, viewing, without_plugins
-from kubescheduler.releases.release import Change, ChangeKind
+from kubescheduler.releases.release import (
+    Change,
+    ChangeKind,
+    after,
+    deciding,
+    gates,
+    plugins,
+    queueing,
+    together,
+    viewing,
+    without_plugins,
+)
 
 if TYPE_CHECKING:
     from kubescheduler.queue.queue_policy import QueuePolicy

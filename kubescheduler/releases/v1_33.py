@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kubescheduler.config.gate_records import ALPHA, BETA, LOCKED
+from kubescheduler.config.gates import ALPHA, BETA, LOCKED
 from kubescheduler.framework.plugins import node_resources_balanced_allocation, pod_topology_spread, volume_binding
 from kubescheduler.releases import v1_32
-from kubescheduler.releases.changes import after, gates, plugins, queueing, together
-from kubescheduler.releases.release import Change, ChangeKind
+from kubescheduler.releases.release import Change, ChangeKind, after, gates, plugins, queueing, together
 
 if TYPE_CHECKING:
     from kubescheduler.queue.queue_policy import QueuePolicy

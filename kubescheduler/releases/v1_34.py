@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kubescheduler.config.gate_records import ALPHA, BETA, GA, LOCKED
+from kubescheduler.config.gates import ALPHA, BETA, GA, LOCKED
 from kubescheduler.framework.plugins import (
     dynamic_resources,
     inter_pod_affinity,
@@ -15,8 +15,17 @@ from kubescheduler.framework.plugins import (
     volume_restrictions,
 )
 from kubescheduler.releases import v1_33
-from kubescheduler.releases.changes import after, component, cycling, gates, plugins, queueing, together
-from kubescheduler.releases.release import Change, ChangeKind
+from kubescheduler.releases.release import (
+    Change,
+    ChangeKind,
+    after,
+    component,
+    cycling,
+    gates,
+    plugins,
+    queueing,
+    together,
+)
 from kubescheduler.releases.v1_30 import SAME_QUEUE_SORT
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubescheduler.config.gate_records import ALPHA, BETA, BETA_OFF, LOCKED
+from kubescheduler.config.gates import ALPHA, BETA, BETA_OFF, LOCKED
 from kubescheduler.framework.deciding.opportunistic_batch import opportunistic_batching
 from kubescheduler.framework.plugins import (
     dynamic_resources,
@@ -11,8 +11,7 @@ from kubescheduler.framework.plugins import (
     taint_toleration,
 )
 from kubescheduler.releases import v1_34
-from kubescheduler.releases.changes import after, at_every_point, deciding, gates, plugins, together
-from kubescheduler.releases.release import Change, ChangeKind
+from kubescheduler.releases.release import Change, ChangeKind, after, at_every_point, deciding, gates, plugins, together
 
 CHANGES = (
     Change(

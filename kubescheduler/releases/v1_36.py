@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubescheduler.config.gate_records import ALPHA, BETA, BETA_OFF, GA, LOCKED
+from kubescheduler.config.gates import ALPHA, BETA, BETA_OFF, GA, LOCKED
 from kubescheduler.config.gates_elsewhere import ELSEWHERE_1_36, NEEDS_1_36
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins import (
@@ -16,8 +16,16 @@ from kubescheduler.framework.plugins import (
     topology_placement_generator,
 )
 from kubescheduler.releases import v1_35
-from kubescheduler.releases.changes import after, at_every_point, component, gates, plugins, together
-from kubescheduler.releases.release import Change, ChangeKind
+from kubescheduler.releases.release import (
+    Change,
+    ChangeKind,
+    after,
+    at_every_point,
+    component,
+    gates,
+    plugins,
+    together,
+)
 
 CHANGES = (
     Change(

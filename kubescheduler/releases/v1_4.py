@@ -15,7 +15,7 @@ from clusterstate.podinfo import ReleaseView
 from clusterstate.topology.affinity_1_4 import affinity_uses_1_4
 from clusterstate.usage import account_1_4, tracked_1_4
 from kubescheduler.config.gates import ALL_ALPHA, ReleaseGates
-from kubescheduler.config.policy.policy_1_4 import (
+from kubescheduler.config.policy.policy_1_16 import (
     FATAL,
     failure_domains_error,
     hard_weight_error_1_4,
@@ -35,13 +35,14 @@ from kubescheduler.core.filter_results import fit_error_1_4
 from kubescheduler.core.selection import RoundRobinTie
 from kubescheduler.extender.answered_nodes import AnsweredRows1_4
 from kubescheduler.extender.answers import only_value
-from kubescheduler.extender.encoding import format_without_operands, pod_internal
 from kubescheduler.extender.wire import (
     WireFormat,
     any_status,
     capitalised_preemption,
+    format_without_operands,
     lower_case_arguments,
     not_in_map,
+    pod_internal,
     url_with_lost_version,
 )
 from kubescheduler.queue.entry import arrival_order

@@ -14,8 +14,7 @@ from kubescheduler.config.component import component_config_from, default_config
 from kubescheduler.config.component.component_format import ComponentFormat
 from kubescheduler.config.component.config_schema import CONFIGURATION, KIND, V1, V1ALPHA2, Written
 from kubescheduler.config.component.decode_config import read_written
-from kubescheduler.config.go_decoding import GoDecoder, show_path
-from kubescheduler.config.unread_keys import behind_notes, twice_problems, unknown_problem
+from kubescheduler.config.go_decoding import GoDecoder, behind_notes, show_path, twice_problems, unknown_problem
 from kubescheduler.extender.config import ExtenderConfig
 from kubescheduler.framework.args.field_errors import FieldError
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Point, Profile, SchedulerConfig
@@ -30,7 +29,6 @@ from kubescheduler.translate.policy_entries import LIST, SYSTEM, strategy_role
 from kubescheduler.translate.policy_source import ROLES, profile_emphasis
 from kubescheduler.translate.process_upgrade import settings_for, target_process, with_settings, without_origin
 from kubescheduler.translate.profile_upgrade import FIT, LEAST_PLUGIN, OldProfile, upgraded_profile
-from kubescheduler.translate.target_release import default_weights, format_of, gone_since, later, readers, since
 from kubescheduler.translate.translation_model import (
     Emphasis,
     Note,
@@ -40,7 +38,13 @@ from kubescheduler.translate.translation_model import (
     Translation,
     WeightedScore,
     WithOrigin,
+    default_weights,
+    format_of,
+    gone_since,
     grouped,
+    later,
+    readers,
+    since,
 )
 
 KEPT = "--keep-emphasis: {} instead of {}"

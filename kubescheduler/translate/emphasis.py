@@ -13,8 +13,7 @@ import msgspec
 from kubescheduler.config.component.component_format import ComponentFormat
 from kubescheduler.extender.config import ExtenderConfig
 from kubescheduler.translate.policy_entries import SELECTOR_SPREADS, PolicyEntry, is_strategy, item_role
-from kubescheduler.translate.target_release import default_weights
-from kubescheduler.translate.translation_model import Emphasis, Note, NoteKind, Role, WeightedScore
+from kubescheduler.translate.translation_model import Emphasis, Note, NoteKind, Role, WeightedScore, default_weights
 
 SPREAD = "PodTopologySpread"
 UNWEIGHED = ("NodePreferAvoidPodsPriority", "NodePreferAvoidPods", "EqualPriority")

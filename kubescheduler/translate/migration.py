@@ -38,9 +38,8 @@ from kubescheduler.translate.process_upgrade import (
     target_process,
     with_settings,
 )
-from kubescheduler.translate.target_release import readers
 from kubescheduler.translate.translating import translate
-from kubescheduler.translate.translation_model import Note, NoteKind, Translation, grouped, with_places
+from kubescheduler.translate.translation_model import Note, NoteKind, Translation, grouped, readers, with_places
 
 KINDS = ("Policy", KIND)
 POLICY_KEYS = (

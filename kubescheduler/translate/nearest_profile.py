@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from kubescheduler.config.component.config_schema import KIND
-from kubescheduler.config.policy.policy_1_20_names import (
+from kubescheduler.config.policy.policy_1_20_plugins import (
     EVEN_SPREAD,
     MANDATORY_PREDICATES,
     PREDICATES,
@@ -44,9 +44,7 @@ from kubescheduler.translate.policy_entries import (
     spread,
     strategy_role,
 )
-from kubescheduler.translate.policy_extenders import extender_notes, written_extenders
-from kubescheduler.translate.policy_source import Source, emphasis_before
-from kubescheduler.translate.target_release import gone_since, has_provider, since
+from kubescheduler.translate.policy_source import Source, emphasis_before, extender_notes, written_extenders
 from kubescheduler.translate.translation_model import (
     AVOID_PODS,
     AVOID_PODS_ADVICE,
@@ -67,9 +65,12 @@ from kubescheduler.translate.translation_model import (
     all_checks,
     details,
     formula_notes,
+    gone_since,
     grouped,
+    has_provider,
     note,
     origin,
+    since,
 )
 
 IN_TREE_LIMITS = ("EBSLimits", "GCEPDLimits", "AzureDiskLimits", "CinderLimits")

@@ -16,8 +16,8 @@ import msgspec
 from clusterstate.errors import ConfigError
 from kubescheduler.config.component.component_format import ComponentFormat
 from kubescheduler.config.component.config_schema import KIND, MEMBERS
-from kubescheduler.config.component.write_config import written_args
-from kubescheduler.config.policy.policy_1_20_names import (
+from kubescheduler.config.component.load_config import written_args
+from kubescheduler.config.policy.policy_1_20_plugins import (
     EQUAL,
     EVEN_SPREAD,
     LABEL_PLUGIN,
@@ -28,10 +28,10 @@ from kubescheduler.config.policy.policy_1_20_names import (
     SELECTOR_SPREAD,
     SERVICE_PLUGIN,
     SERVICE_PREDICATE,
+    PolicyPlugins,
     predicate_name,
     priority_name,
 )
-from kubescheduler.config.policy.policy_1_20_plugins import PolicyPlugins
 from kubescheduler.config.policy.policy_model import (
     Policy,
     PredicatePolicy,
@@ -62,8 +62,14 @@ from kubescheduler.translate.policy_entries import (
     entry_path,
     weighted_origin,
 )
-from kubescheduler.translate.policy_extenders import extender_notes, written_extenders
-from kubescheduler.translate.policy_source import Source, emphasis_before, profile_emphasis, profile_of
+from kubescheduler.translate.policy_source import (
+    Source,
+    emphasis_before,
+    extender_notes,
+    profile_emphasis,
+    profile_of,
+    written_extenders,
+)
 from kubescheduler.translate.translation_model import (
     RESOURCE_LIMITS,
     RETIRED_PREDICATES,

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from algorithmprovider.registry import Registry
-from kubescheduler.config.policy.policy_1_20_names import (
+from kubescheduler.config.policy.policy_1_20_plugins import (
     EQUAL,
     EVEN_SPREAD,
     PREDICATES,
@@ -23,8 +23,7 @@ from kubescheduler.config.policy.policy_1_20_names import (
 from kubescheduler.config.policy.policy_model import Policy, PredicateArgument, PriorityArgument
 from kubescheduler.framework.args.args_type import CPU_AND_MEMORY
 from kubescheduler.framework.plugins.node_resources_fit import ScoringStrategy
-from kubescheduler.translate.target_release import made_by
-from kubescheduler.translate.translation_model import Note, NoteKind, Role, WithOrigin, formula_notes, origin
+from kubescheduler.translate.translation_model import Note, NoteKind, Role, WithOrigin, formula_notes, made_by, origin
 
 
 class PolicyEntry(msgspec.Struct, frozen=True):

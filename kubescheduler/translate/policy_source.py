@@ -11,14 +11,15 @@ import msgspec
 from algorithmprovider import DEFAULT_PROVIDER
 from algorithmprovider.registry import Registry
 from clusterstate.errors import ConfigError, RegistryError, nearest
+from kubescheduler.config.component.config_schema import COMPONENT_EXTENDER
 from kubescheduler.config.config_text import configmap_policy, parse_document
 from kubescheduler.config.policy.policy_1_16 import UNREAD
 from kubescheduler.config.policy.policy_1_20 import parse_policy_1_20, policy_faults_1_20, policy_notes_1_20
-from kubescheduler.config.policy.policy_1_20_plugins import ALWAYS, policy_profile_1_20
-from kubescheduler.config.policy.policy_1_20_source import hard_weight_error_1_20
+from kubescheduler.config.policy.policy_1_20_plugins import ALWAYS, hard_weight_error_1_20, policy_profile_1_20
 from kubescheduler.config.policy.policy_checks import PolicyFault, checked_policy
 from kubescheduler.config.policy.policy_model import Policy
 from kubescheduler.extender.config import ExtenderConfig
+from kubescheduler.framework.args.document_schema import written
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Point, Profile
 from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
 from kubescheduler.framework.plugins.requested_to_capacity_ratio import RequestedToCapacityRatioArgs
@@ -38,7 +39,15 @@ from kubescheduler.translate.policy_entries import (
     role_of,
     selected_as_plugins,
 )
-from kubescheduler.translate.translation_model import Emphasis, Note, NoteKind, Role, WeightedScore
+from kubescheduler.translate.translation_model import (
+    EXTENDER_SCALE,
+    Emphasis,
+    Note,
+    NoteKind,
+    Role,
+    WeightedScore,
+    WithOrigin,
+)
 
 
 class Source(msgspec.Struct, frozen=True):
@@ -345,3 +354,47 @@ def _role(name: str, args: Any, *, beside: bool) -> tuple[Role, str]:
     if isinstance(args, ServiceAffinityArgs):
         return (Role.SPREADS if args.anti_affinity_labels_preference else Role.OTHER), ""
     return ROLES.get(name, Role.OTHER), ""
+
+
+def written_extenders(extenders: Sequence[ExtenderConfig]) -> list[WithOrigin]:
+    """As a configuration has them; what is at its default is left out."""
+    return [
+        WithOrigin(_extender(extender), f"from extenders[{at}] {extender.name}")
+        for at, extender in enumerate(extenders)
+    ]
+
+
+def _extender(extender: ExtenderConfig) -> dict[str, Any]:
+    timeout = extender.http_timeout_ns
+    if not extender.weight:
+        extender = msgspec.structs.replace(extender, prioritize_verb="")
+    said: dict[str, Any] = written(COMPONENT_EXTENDER, extender)
+    if timeout:
+        said["httpTimeout"] = WithOrigin(said["httpTimeout"], f"{timeout} nanoseconds in the policy")
+    return said
+
+
+# --- notes ---------------------------------------------------------------------------------
+
+
+def extender_notes(extenders: Sequence[ExtenderConfig], before: Release, after: Release) -> Iterator[Note]:
+    """What changes for the extenders of a policy of one release in another, which reads configurations."""
+    if (
+        any(extender.prioritize_verb and extender.weight for extender in extenders)
+        and before.top_score < after.top_score
+    ):
+        yield EXTENDER_SCALE
+    for at, extender in enumerate(extenders):
+        path = f"extenders[{at}] {extender.name}"
+        if before.wire.url is not after.wire.url:
+            text = f"its calls go to {extender.name.rstrip('/')}/VERB, not //VERB, and have capitalised keys"
+            yield Note(
+                NoteKind.APPROXIMATE, path, text, "see that the extender takes both, and answers with status 200"
+            )
+        if extender.prioritize_verb and not extender.weight:
+            text = "with weight 0 its scores count nothing, so its prioritizeVerb is left out"
+            yield Note(NoteKind.EXACT, path, text)
+        empties = after.framework_rules.deciding.empties
+        if empties and extender.filter_verb and not extender.node_cache_capable:
+            text = f"{after.name} scores nodes that a filter sends back as objects as if they were empty"
+            yield Note(NoteKind.APPROXIMATE, path, text, "answer with node names, and set nodeCacheCapable: true")

@@ -11,12 +11,10 @@ import msgspec
 
 from clusterstate.errors import ConfigError
 from kubescheduler.config.component.config_schema import CONFIGURATION
-from kubescheduler.config.gate_records import Gate
-from kubescheduler.config.gates import ReleaseGates, gate_pairs
+from kubescheduler.config.gates import Gate, ReleaseGates, gate_pairs
 from kubescheduler.releases.lookup import live_release, release_named
 from kubescheduler.releases.release import Release
-from kubescheduler.translate.target_release import since
-from kubescheduler.translate.translation_model import Note, NoteKind, Translation, WithOrigin
+from kubescheduler.translate.translation_model import Note, NoteKind, Translation, WithOrigin, since
 
 LOGGING = (
     "logtostderr",

@@ -40,7 +40,6 @@ from kubescheduler.translate.policy_entries import (
     required_expressions,
     spread,
 )
-from kubescheduler.translate.target_release import gone_since
 from kubescheduler.translate.translation_model import (
     AVOID_PODS,
     AVOID_PODS_ADVICE,
@@ -51,6 +50,7 @@ from kubescheduler.translate.translation_model import (
     NoteKind,
     WithOrigin,
     formula_notes,
+    gone_since,
     note,
 )
 

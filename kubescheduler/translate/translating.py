@@ -1,4 +1,4 @@
-"""Policies and providers translated into a KubeSchedulerConfiguration of a later release.
+"""Policies and providers translated into a KubeSchedulerConfiguration of a later release, and that written as YAML.
 
 ::
 
@@ -8,7 +8,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+import json
+import re
+import textwrap
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -22,41 +25,24 @@ from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import points_by_plugin
 from kubescheduler.framework.profiles.default_plugins import PluginPoints
 from kubescheduler.releases.lookup import release_named
-from kubescheduler.translate.commented_yaml import commented_yaml, note_lines, translation_yaml
 from kubescheduler.translate.nearest_profile import NEW_FILTERS, nearest_profile, own_predicates, own_priorities
 from kubescheduler.translate.own_profile import own_profile
 from kubescheduler.translate.policy_entries import SELECTOR_ADVICE
-from kubescheduler.translate.policy_source import Source, policy_source, provider_source, read_policy_text
-from kubescheduler.translate.target_release import later
+from kubescheduler.translate.policy_source import Source
 from kubescheduler.translate.translation_model import (
     BROUGHT,
     LIFECYCLE,
     RUNNING_INIT,
     UNKNOWN,
     Note,
-    NoteKind,
     Translation,
     WithOrigin,
     grouped,
+    later,
     note,
     profile_without_origin,
 )
 from priorities.prefer_avoid import ANNOTATION
-
-__all__ = [
-    "Note",
-    "NoteKind",
-    "Source",
-    "Translation",
-    "commented_yaml",
-    "note_lines",
-    "policy_source",
-    "provider_source",
-    "read_policy_text",
-    "translate",
-    "translation_document",
-    "translation_yaml",
-]
 
 
 def translate(
@@ -231,3 +217,115 @@ _COUNTS: tuple[tuple[Callable[[Note], bool], Callable[[_Uses], str]], ...] = (
     (lambda note: note.path == "predicates" and any(name in note.text for name in NEW_FILTERS), _new_filters),
 )
 """(whether a note speaks of it, what is there of it)."""
+
+
+WIDEST = 60
+"""Longest line that comments stand aligned behind."""
+HEADER_WIDTH = 116
+
+_PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9_./-]*")
+_WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
+"""Texts that YAML reads as something else."""
+
+Lines = Iterator[tuple[str, str]]
+"""Lines and their comments."""
+
+
+def translation_yaml(translation: Translation, *, bare: bool = False) -> str:
+    """The notes as a block of comments, then the document; bare: without any comment."""
+    if bare:
+        return "".join(f"{text}\n" for text, _ in _lines(translation.document.value, ""))
+    return f"{_header(translation)}\n{commented_yaml(translation.document)}"
+
+
+def commented_yaml(document: WithOrigin) -> str:
+    """Block style; reading it gives the document without its origins."""
+    lines = list(_lines(document.value, document.origin))
+    column = min(max((len(text) for text, _ in lines), default=0), WIDEST)
+    return "".join(f"{text.ljust(column)}  # {_comment(origin)}\n" for text, origin in lines)
+
+
+# --- header --------------------------------------------------------------------------------
+
+
+def _header(translation: Translation) -> str:
+    what = f"{translation.source}, as release {translation.from_release} reads it, for release {translation.release}."
+    lines = [f"# {_comment(what)}"]
+    inexact = [note for note in translation.notes if note.kind.inexact]
+    others = [note for note in translation.notes if not note.kind.inexact]
+    for title, notes in (("Not carried over exactly:", inexact), ("To know:", others)):
+        if notes:
+            lines += ["#", f"# {title}", *(f"# {line}" for line in note_lines(notes))]
+    return "\n".join(lines)
+
+
+def note_lines(notes: Iterable[Note], width: int = HEADER_WIDTH) -> Iterator[str]:
+    """Notes as a list of wrapped lines, what to do behind a ``>``."""
+    for each in notes:
+        yield from _wrapped(f"{each.kind.value}: {each.path}: {each.text}", "- ", "  ", width)
+        if each.advice:
+            yield from _wrapped(each.advice, "  > ", "    ", width)
+
+
+def _wrapped(text: str, first: str, rest: str, width: int) -> list[str]:
+    return textwrap.wrap(
+        _comment(text),
+        width,
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+# --- lines ---------------------------------------------------------------------------------
+
+
+def _lines(value: Any, origin: str) -> Lines:
+    """The lines of a mapping or list that is not empty."""
+    entries = value.items() if isinstance(value, Mapping) else ((None, item) for item in value)
+    for key, item in entries:
+        inner, source = (item.value, item.origin) if isinstance(item, WithOrigin) else (item, origin)
+        if key is None:
+            yield from _item(inner, source)
+        elif not _nested(inner):
+            yield f"{key}: {scalar(inner)}", source
+        else:
+            yield f"{key}:", source
+            indent = "  " if isinstance(inner, Mapping) else ""
+            yield from ((indent + text, comment) for text, comment in _lines(inner, source))
+
+
+def _item(value: Any, origin: str) -> Lines:
+    """An item of a list."""
+    if not _nested(value):
+        yield f"- {scalar(value)}", origin
+        return
+    for at, (text, comment) in enumerate(_lines(value, origin)):
+        yield ("  " if at else "- ") + text, comment
+
+
+def _nested(value: Any) -> bool:
+    return isinstance(value, Mapping | list | tuple) and len(value) > 0
+
+
+def scalar(value: Any) -> str:
+    """A value on one line: a scalar, or an empty list or mapping."""
+    match value:
+        case str():
+            return value if _PLAIN.fullmatch(value) and value.lower() not in _WORDS else _quoted(value)
+        case Mapping():
+            return "{}"
+        case list() | tuple():
+            return "[]"
+    return json.dumps(value)
+
+
+def _quoted(text: str) -> str:
+    """In double quotes, with escapes for what cannot be seen."""
+    quoted = json.dumps(text, ensure_ascii=False)
+    return "".join(char if char.isprintable() else f"\\U{ord(char):08x}" for char in quoted)
+
+
+def _comment(text: str) -> str:
+    return "".join(char if char.isprintable() else "?" for char in text)

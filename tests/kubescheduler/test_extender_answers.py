@@ -42,8 +42,8 @@ from kubescheduler.extender.answers import (
     read_scores,
 )
 from kubescheduler.extender.config import ExtenderConfig, masked
-from kubescheduler.extender.encoding import format_without_operands
 from kubescheduler.extender.transport import Budget, Transport, _addresses
+from kubescheduler.extender.wire import format_without_operands
 from tests.support.build import cache_of, labels, make_node, make_pod, resources
 from tests.support.comparisons import LEAST, Policies
 from tests.support.custom.extender_process import extender

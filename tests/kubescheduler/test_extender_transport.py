@@ -19,8 +19,7 @@ from clusterstate.objects import Node, ObjectMeta, Pod
 from kubescheduler.extender.answers import CutShortError, ExtenderError
 from kubescheduler.extender.client import HTTPExtender
 from kubescheduler.extender.config import ExtenderConfig, TLSConfig
-from kubescheduler.extender.tls import tls_context
-from kubescheduler.extender.transport import redirected
+from kubescheduler.extender.transport import redirected, tls_context
 from kubescheduler.extender.wire import WireFormat
 from kubescheduler.releases.lookup import release_named
 from tests.support.build import make_pod

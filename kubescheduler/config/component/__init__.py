@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from kubescheduler.config.component.load_config import (
     component_config_from,
+    component_document,
     customises_plugins,
     default_config,
     read_component_config,
+    write_component_config,
 )
-from kubescheduler.config.component.write_config import component_document, write_component_config
 
 __all__ = [
     "component_config_from",

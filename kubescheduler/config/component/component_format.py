@@ -1,18 +1,35 @@
-"""The KubeSchedulerConfiguration of one release: which versions it reads, and how it reads, checks and writes them."""
+"""The KubeSchedulerConfiguration of one release: which versions it reads, and how it reads, checks and writes them.
+
+Behind the record stands what releases do alike: they fill in what is not said, and check whole configurations.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
+from clusterstate.errors import ConfigError
+from kubescheduler.config.component.config_schema import WrittenProfile
+from kubescheduler.framework.args.field_errors import DUPLICATE, INVALID, FieldError, invalid, required
+from kubescheduler.framework.contract.profile import (
+    DEFAULT_SCHEDULER_NAME,
+    ClientConnection,
+    LeaderElection,
+    Profile,
+    SchedulerConfig,
+)
+from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitArgs
+from kubescheduler.framework.plugins.plugin_record import args_keys
+
 if TYPE_CHECKING:
     from kubescheduler.config.component.config_schema import Written, WrittenProfile
     from kubescheduler.config.go_decoding import Fault, UnknownKey
+    from kubescheduler.extender.config import ExtenderConfig
     from kubescheduler.framework.args.document_schema import Struct
     from kubescheduler.framework.args.field_errors import FieldError
-    from kubescheduler.framework.contract.profile import PluginSet, Point, Profile, SchedulerConfig
+    from kubescheduler.framework.contract.profile import LeaderElection, PluginSet, Point, Profile, SchedulerConfig
     from kubescheduler.framework.plugins.plugin_record import InTreePlugin
     from kubescheduler.framework.profiles.default_plugins import PluginPoints, Providers
 
@@ -140,3 +157,251 @@ class DocumentRules(msgspec.Struct, frozen=True):
     """Of every plugin there is."""
     gates: Mapping[str, bool]
     """Those that are not named have the release's default."""
+
+
+DEFAULT_ADDRESS = "0.0.0.0:10251"
+DEFAULT_PORT = "10251"
+ANY_HOST = "0.0.0.0"
+
+
+def complete(written: Written, form: ComponentFormat) -> SchedulerConfig:
+    """The configuration with its defaults; ``Profile.sets`` holds what the profiles say, nothing is merged yet."""
+    profiling = True if written.enable_profiling is None else written.enable_profiling
+    contention = written.enable_contention_profiling
+    return SchedulerConfig(
+        release=form.release,
+        profiles=_profiles(written.profiles),
+        extenders=written.extenders,
+        percentage_of_nodes_to_score=written.percentage_of_nodes_to_score or 0,
+        pod_initial_backoff_seconds=_or(written.pod_initial_backoff_seconds, 1),
+        pod_max_backoff_seconds=_or(written.pod_max_backoff_seconds, 10),
+        parallelism=_or(written.parallelism, 16),
+        disable_preemption=written.disable_preemption,
+        bind_timeout_seconds=_or(written.bind_timeout_seconds, 600),
+        leader_election=LeaderElection(**{"resource_lock": form.locks[0], **said_values(written.leader_election)}),
+        client_connection=ClientConnection(**said_values(written.client_connection)),
+        enable_profiling=profiling,
+        enable_contention_profiling=profiling if contention is None else contention,
+        healthz_bind_address=bind_address(written.healthz_bind_address),
+        metrics_bind_address=bind_address(written.metrics_bind_address),
+        delay_cache_until_active=written.delay_cache_until_active,
+    )
+
+
+def _or(value: int | None, default: int) -> int:
+    return default if value is None else value
+
+
+def said_values(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values that are no zero values; whether to elect a leader counts when it is false, too."""
+    return {name: value for name, value in values.items() if value or isinstance(value, bool)}
+
+
+def _profiles(written: tuple[WrittenProfile, ...]) -> tuple[Profile, ...]:
+    """A single profile without a name gets the default one."""
+    profiles = written or (WrittenProfile(),)
+    unnamed = DEFAULT_SCHEDULER_NAME if len(profiles) == 1 else ""
+    return tuple(
+        Profile(
+            scheduler_name=unnamed if profile.scheduler_name is None else profile.scheduler_name,
+            sets=dict(profile.plugins or {}),
+            plugin_config=tuple((entry.name, entry.args) for entry in profile.plugin_config),
+            percentage_of_nodes_to_score=profile.percentage_of_nodes_to_score,
+        )
+        for profile in profiles
+    )
+
+
+def with_default_args(profile: Profile, names: list[str], keys: Mapping[str, Struct]) -> Profile:
+    """The profile with args also for those of the named plugins that have none but could."""
+    given = {name for name, _ in profile.plugin_config}
+    added = ((name, keys[name].build()) for name in names if name in keys and name not in given)
+    return msgspec.structs.replace(profile, plugin_config=(*profile.plugin_config, *added))
+
+
+def with_merged_sets(
+    rules: DocumentRules,
+    config: SchedulerConfig,
+    merged: Callable[[Mapping[str, PluginSet]], dict[str, PluginSet]],
+) -> SchedulerConfig:
+    """The profiles with their sets merged, and with args for every plugin that can have some. merged: of the sets."""
+    keys = args_keys(rules.form.plugins, rules.gates)
+
+    def merge(profile: Profile) -> Profile:
+        sets = merged(profile.sets)
+        names = sorted({plugin.name for plugins in sets.values() for plugin in plugins.enabled})
+        return with_default_args(msgspec.structs.replace(profile, sets=sets), names, keys)
+
+    return msgspec.structs.replace(config, profiles=tuple(map(merge, config.profiles)))
+
+
+def expanded_profiles(config: SchedulerConfig, expand: Callable[[Profile], Profile]) -> SchedulerConfig:
+    """The extenders in order, and the profiles with their plugins; what the extenders have ignored stands in place of
+    what NodeResourcesFit was to ignore. Raises ConfigError as the release does when it builds extenders."""
+    extenders = ordered(config.extenders)
+    ignored = ignored_resources(extenders)
+    profiles = tuple(with_ignored_1_36(expand(profile), ignored) for profile in config.profiles)
+    return msgspec.structs.replace(config, profiles=profiles, extenders=extenders)
+
+
+def running_all_filters(config: SchedulerConfig) -> SchedulerConfig:
+    """Every filter runs on every node, also where one has failed."""
+    every = tuple(msgspec.structs.replace(profile, run_all_filters=True) for profile in config.profiles)
+    return msgspec.structs.replace(config, profiles=every)
+
+
+# --- addresses, release 1.20 -----------------------------------------------------------------
+
+
+def bind_address(text: str | None) -> str:
+    """Where to listen: a port alone is on every address, an address alone on port 10251, else the default."""
+    if text is None:
+        return DEFAULT_ADDRESS
+    parts = split_host_port(text)
+    if parts is not None:
+        return _joined(parts[0] or ANY_HOST, parts[1])
+    return _joined(text, DEFAULT_PORT) if is_address(text) else DEFAULT_ADDRESS
+
+
+def _joined(host: str, port: str) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def split_host_port(text: str) -> tuple[str, str] | None:
+    """``host:port`` or ``[host]:port`` in two, None for anything else."""
+    host, colon, port = text.rpartition(":")
+    if not colon:
+        return None
+    if host.startswith("["):
+        host = host.removeprefix("[")
+        if not host.endswith("]"):
+            return None
+        host = host.removesuffix("]")
+    elif ":" in host:
+        return None
+    return None if set("[]") & set(host + port) else (host, port)
+
+
+def is_address(text: str) -> bool:
+    """Whether this is an IP address."""
+    import ipaddress
+
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return "%" not in text
+
+
+FIT = "NodeResourcesFit"
+
+
+def ordered(extenders: Sequence[ExtenderConfig]) -> tuple[ExtenderConfig, ...]:
+    """Ignorable extenders behind the others, else in the order they are configured."""
+    return tuple(sorted(extenders, key=lambda extender: extender.ignorable))
+
+
+def ignored_resources(extenders: Sequence[ExtenderConfig]) -> tuple[str, ...]:
+    """The resources that the extenders look after and the scheduler does not."""
+    return tuple(
+        resource.name
+        for extender in extenders
+        for resource in extender.managed_resources
+        if resource.ignored_by_scheduler
+    )
+
+
+def with_ignored_1_20(profile: Profile, ignored: tuple[str, ...]) -> Profile:
+    """The profile with args for NodeResourcesFit; if it has some already, the framework refuses the second ones."""
+    if not ignored:
+        return profile
+    entry: tuple[str, Any] = (FIT, NodeResourcesFitArgs(ignored_resources=ignored))
+    return msgspec.structs.replace(profile, plugin_config=(*profile.plugin_config, entry))
+
+
+def with_ignored_1_36(profile: Profile, ignored: tuple[str, ...]) -> Profile:
+    """The profile whose args of NodeResourcesFit ignore exactly these. Raises ConfigError when it has none."""
+    if not ignored:
+        return profile
+    at = next((at for at, (name, _) in enumerate(profile.plugin_config) if name == FIT), None)
+    if at is None:
+        raise ConfigError("couldn't build extenders: can't find NodeResourcesFitArgs in plugin config")
+    entries = list(profile.plugin_config)
+    entries[at] = (FIT, msgspec.structs.replace(entries[at][1], ignored_resources=ignored))
+    return msgspec.structs.replace(profile, plugin_config=tuple(entries))
+
+
+PERCENT = range(101)
+
+Show = Callable[[int], str]
+"""A duration in nanoseconds as the release shows it."""
+
+
+def client_errors(config: SchedulerConfig) -> Iterator[FieldError]:
+    """Upstream: ValidateClientConnectionConfiguration."""
+    if config.client_connection.burst < 0:
+        yield invalid("clientConnection.burst", config.client_connection.burst, "must be non-negative")
+
+
+def lease_errors(election: LeaderElection, show: Show, *, equal: bool, order_text: str) -> Iterator[FieldError]:
+    """The durations of leader election. equal: the lease may last as long as the deadline for its renewal."""
+    durations = {
+        "leaseDuration": election.lease_duration_ns,
+        "renewDeadline": election.renew_deadline_ns,
+        "retryPeriod": election.retry_period_ns,
+    }
+    for name, nanoseconds in durations.items():
+        if nanoseconds <= 0:
+            yield FieldError(f"leaderElection.{name}", "must be greater than zero", INVALID, show(nanoseconds))
+    lease, renew = election.lease_duration_ns, election.renew_deadline_ns
+    if lease < renew or (lease == renew and not equal):
+        yield FieldError("leaderElection.leaseDuration", order_text, INVALID, show(renew))
+
+
+def lock_names(election: LeaderElection) -> dict[str, str]:
+    """The names that a lock must have, in the order they are checked."""
+    return {
+        "resourceLock": election.resource_lock,
+        "resourceNamespace": election.resource_namespace,
+        "resourceName": election.resource_name,
+    }
+
+
+def parallelism_errors(config: SchedulerConfig) -> Iterator[FieldError]:
+    """The number of parallel workers has to be positive."""
+    if config.parallelism <= 0:
+        yield invalid("parallelism", config.parallelism, "should be an integer value greater than zero")
+
+
+def profile_errors(
+    profiles: Sequence[Profile], check: Callable[[Profile], Iterator[FieldError]]
+) -> Iterator[FieldError]:
+    """Names, and what ``check`` says of each profile, with paths beginning at the profile."""
+    if not profiles:
+        yield required("profiles")
+    places: dict[str, int] = {}
+    for at, profile in enumerate(profiles):
+        path = f"profiles[{at}]"
+        if not profile.scheduler_name:
+            yield required(f"{path}.schedulerName")
+        yield from (error.under(path) for error in check(profile))
+        if profile.scheduler_name in places:
+            earlier = f"profiles[{places[profile.scheduler_name]}].schedulerName"
+            yield FieldError(f"{path}.schedulerName", "", DUPLICATE, earlier)
+        places[profile.scheduler_name] = at
+
+
+def number_errors(config: SchedulerConfig) -> Iterator[FieldError]:
+    """What is wrong with the percentage of nodes to score and with the back-off."""
+    yield from percentage_errors("percentageOfNodesToScore", config.percentage_of_nodes_to_score)
+    initial, most = config.pod_initial_backoff_seconds, config.pod_max_backoff_seconds
+    if initial <= 0:
+        yield invalid("podInitialBackoffSeconds", initial, "must be greater than 0")
+    if most < initial:
+        yield invalid("podMaxBackoffSeconds", most, "must be greater than or equal to PodInitialBackoffSeconds")
+
+
+def percentage_errors(path: str, percentage: int | None) -> Iterator[FieldError]:
+    """A percentage that is not in 0 to 100."""
+    if percentage is not None and percentage not in PERCENT:
+        yield invalid(path, percentage, "not in valid range [0-100]")

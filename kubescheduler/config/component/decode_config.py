@@ -10,8 +10,7 @@ import msgspec
 from clusterstate.errors import ConfigError, nearest
 from kubecel.api_names import go_quote
 from kubescheduler.config.component.config_schema import API_VERSIONS, GROUP, KIND, PluginConfig, configuration_without
-from kubescheduler.config.go_decoding import GoDecoder, UnknownKey, show_path
-from kubescheduler.config.unread_keys import unknown_problem
+from kubescheduler.config.go_decoding import GoDecoder, UnknownKey, show_path, unknown_problem
 from kubescheduler.framework.args.document_schema import ListOf, Struct
 from kubescheduler.framework.plugins.plugin_record import args_types
 

@@ -11,19 +11,17 @@ import msgspec
 
 from clusterstate.errors import ConfigError, nearest
 from kubecel.api_names import go_quote
-from kubescheduler.config.component.config_checks import (
+from kubescheduler.config.component.component_format import (
+    FIT,
     client_errors,
+    ignored_resources,
+    is_address,
     lease_errors,
     lock_names,
     number_errors,
+    ordered,
     parallelism_errors,
     profile_errors,
-)
-from kubescheduler.config.component.config_defaults import (
-    FIT,
-    ignored_resources,
-    is_address,
-    ordered,
     split_host_port,
     with_default_args,
     with_ignored_1_20,

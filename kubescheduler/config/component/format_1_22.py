@@ -1,21 +1,28 @@
-"""How release 1.22 reads and checks configurations of v1beta2 and v1beta1: the defaults are part of what it checks."""
+"""How releases 1.22 to 1.24 read and check configurations: the defaults are part of what they check.
+
+1.22 reads v1beta2 and v1beta1, 1.23 and 1.24 read v1beta3 and v1beta2, with multiPoint.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from kubecel.api_names import go_quote
-from kubescheduler.config.component.config_checks import (
+from kubescheduler.config.component.component_format import (
+    DEFAULT_ADDRESS,
+    FIT,
     client_errors,
+    expanded_profiles,
     number_errors,
     parallelism_errors,
     profile_errors,
+    running_all_filters,
+    with_merged_sets,
 )
-from kubescheduler.config.component.config_defaults import FIT, expanded_profiles, with_merged_sets
-from kubescheduler.config.component.config_schema import V1BETA1, V1BETA2
+from kubescheduler.config.component.config_schema import ALL, MULTI_POINT, V1BETA1, V1BETA2
 from kubescheduler.config.component.format_1_20 import (
     SYSTEM_SPREAD,
     address_errors_1_20,
@@ -23,18 +30,32 @@ from kubescheduler.config.component.format_1_20 import (
     merged,
     set_literal,
 )
+from kubescheduler.config.component.format_1_36 import (
+    GONE,
+    address_errors,
+    merged_sets,
+    overriding_first,
+    plugin_errors,
+    queue_sort_errors,
+)
 from kubescheduler.config.component.format_1_36 import merged as merged_in_place
-from kubescheduler.config.component.format_1_36 import plugin_errors, queue_sort_errors
 from kubescheduler.config.policy.policy_checks import extender_errors_1_20
 from kubescheduler.framework.args.field_errors import invalid
 from kubescheduler.framework.contract.profile import Enabled, PluginSet, Point
-from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER, provider_plugins
+from kubescheduler.framework.profiles.default_plugins import (
+    DEFAULT_PROVIDER,
+    STORAGE_SCORES,
+    enabled_everywhere,
+    provider_plugins,
+)
 
 if TYPE_CHECKING:
     from kubescheduler.config.component.component_format import ComponentFormat, DocumentRules
     from kubescheduler.config.component.config_schema import Written
     from kubescheduler.framework.args.field_errors import FieldError
     from kubescheduler.framework.contract.profile import Profile, SchedulerConfig
+    from kubescheduler.framework.profiles.default_plugins import PluginPoints
+
 
 REMOVED = frozenset(
     {
@@ -139,3 +160,104 @@ def _conflicts(profile: Profile) -> Iterator[FieldError]:
         shown = go_quote(V1BETA1)
         text = f"was conflict with [{others}] in version {shown} (KubeSchedulerConfiguration is version {shown})"
         yield invalid(f"plugins.score.enabled[{scoring.index(FIT)}]", FIT, text)
+
+
+WEIGHTS_V1BETA2 = {"TaintToleration": 1, "NodeAffinity": 1, "InterPodAffinity": 1}
+"""The weights that v1beta3 has raised."""
+
+GONE_1_23 = {
+    name: text
+    for name, text in GONE.items()
+    if name not in ("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits", "SelectorSpread")
+}
+"""Plugin that is gone → what to do instead."""
+
+Expand = Callable[[Point, PluginSet, Iterable[Enabled], "PluginPoints"], tuple[Enabled, ...]]
+"""Of (point, its own set, multiPoint, where plugins take part): the plugins that run there."""
+
+
+def merge_1_23(rules: DocumentRules, config: SchedulerConfig) -> SchedulerConfig:
+    """Puts the defaults of the apiVersion in, and args for every plugin that can have some; no address is one."""
+    defaults = default_sets(rules.form, rules.version, rules.gates)
+
+    def merged(given: Mapping[str, PluginSet]) -> dict[str, PluginSet]:
+        sets = merged_sets(defaults, given)
+        if rules.version == V1BETA2:  # such that the native version reads them as meant
+            sets[MULTI_POINT] = PluginSet(sets.get(MULTI_POINT, PluginSet()).enabled, (ALL,))
+        return sets
+
+    return msgspec.structs.replace(
+        with_merged_sets(rules, config, merged),
+        healthz_bind_address=config.healthz_bind_address.removesuffix(DEFAULT_ADDRESS),
+        metrics_bind_address=config.metrics_bind_address.removesuffix(DEFAULT_ADDRESS),
+    )
+
+
+def default_sets(
+    form: ComponentFormat, version: str, feature_gates: Mapping[str, bool]
+) -> dict[str, tuple[Enabled, ...]]:
+    """Member of ``plugins`` → the defaults there. Upstream: 1.23 getDefaultPlugins."""
+    spreads = feature_gates.get(SYSTEM_SPREAD, True)
+    if version == V1BETA2:
+        lists = provider_plugins(
+            form.providers[DEFAULT_PROVIDER], form.plugins, feature_gates, selector_spread=not spreads
+        )
+        return {point.value: tuple(map(_as_in_v1beta2, plugins)) for point, plugins in lists.items()}
+    sets = {MULTI_POINT: enabled_everywhere(form.multi_point, form.plugins, feature_gates)}
+    score = (Enabled("VolumeBinding", 1),) if feature_gates.get(STORAGE_SCORES, False) else ()
+    if not spreads:
+        sets[Point.PRE_SCORE.value] = (Enabled("SelectorSpread"),)
+        score = (*score, Enabled("SelectorSpread", 1))
+    return {**sets, Point.SCORE.value: score}
+
+
+def _as_in_v1beta2(plugin: Enabled) -> Enabled:
+    weight = WEIGHTS_V1BETA2.get(plugin.name, plugin.weight) if plugin.weight else 0
+    return Enabled(plugin.name, weight)
+
+
+def finish_1_23(rules: DocumentRules, config: SchedulerConfig) -> SchedulerConfig:
+    """Expands multiPoint: first a point's own plugins, then those of multiPoint."""
+    return _expanded(rules, config, own_first)
+
+
+def _expanded(rules: DocumentRules, config: SchedulerConfig, expand: Expand) -> SchedulerConfig:
+    def expanded(profile: Profile) -> Profile:
+        everywhere = profile.sets.get(MULTI_POINT, PluginSet()).enabled
+        sets = {point: profile.sets.get(point.value, PluginSet()) for point in rules.form.points}
+        lists = {point: expand(point, own, everywhere, rules.points) for point, own in sets.items()}
+        plugins = {point: enabled for point, enabled in lists.items() if enabled}
+        return msgspec.structs.replace(profile, plugins=plugins, multi_point=everywhere)
+
+    return expanded_profiles(config, expanded)
+
+
+def own_first(point: Point, own: PluginSet, everywhere: Iterable[Enabled], points: PluginPoints) -> tuple[Enabled, ...]:
+    """The point's own plugins, then those of multiPoint that are not among them.
+
+    One that is twice in multiPoint is there twice, which the framework refuses. Upstream: 1.23 expandMultiPointPlugins.
+    """
+    if ALL in own.disabled:
+        return own.enabled
+    left_out = {*own.disabled, *(plugin.name for plugin in own.enabled)}
+    more = (plugin for plugin in everywhere if plugin.name not in left_out and point in points.get(plugin.name, ()))
+    return (*own.enabled, *more)
+
+
+def errors_1_23(form: ComponentFormat, written: Written, config: SchedulerConfig, _: str) -> list[FieldError]:
+    """What validation finds. Upstream: 1.23 ``ValidateKubeSchedulerConfiguration``."""
+    return [
+        *client_errors(config),
+        *election_errors_1_20(config.leader_election),
+        *parallelism_errors(config),
+        *profile_errors(config.profiles, lambda profile: plugin_errors(profile, form.plugins, (), "")),
+        *queue_sort_errors(form, config.profiles, set_literal),
+        *address_errors(written),
+        *number_errors(config),
+        *extender_errors_1_20(config.extenders),
+    ]
+
+
+def finish_1_24(rules: DocumentRules, config: SchedulerConfig) -> SchedulerConfig:
+    """The plugins that take the place of one of multiPoint run first, and every node is asked by all filters."""
+    return running_all_filters(_expanded(rules, config, overriding_first))

@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from kubecel.api_names import go_quote, worded_1_36
-from kubescheduler.config.component.config_checks import (
+from kubescheduler.config.component.component_format import (
     client_errors,
+    expanded_profiles,
     lease_errors,
     lock_names,
     number_errors,
     parallelism_errors,
     percentage_errors,
     profile_errors,
-)
-from kubescheduler.config.component.config_defaults import (
-    expanded_profiles,
     running_all_filters,
     split_host_port,
     with_merged_sets,

@@ -1,4 +1,4 @@
-"""The ways to a completed configuration: from a file, from a document, from nothing."""
+"""The ways to a completed configuration, from a file, from a document, from nothing, and back to a document."""
 
 from __future__ import annotations
 
@@ -10,18 +10,25 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from clusterstate.errors import ConfigError, nearest
-from kubescheduler.config.component.component_format import DocumentRules
-from kubescheduler.config.component.config_defaults import complete
-from kubescheduler.config.component.config_schema import MULTI_POINT, Written
+from kubescheduler.config.component.component_format import DocumentRules, complete
+from kubescheduler.config.component.config_schema import (
+    KIND,
+    MULTI_POINT,
+    PluginConfig,
+    Written,
+    WrittenProfile,
+    configuration_without,
+)
 from kubescheduler.config.component.decode_config import read_written, version_of
-from kubescheduler.config.component.write_config import component_document
 from kubescheduler.config.config_text import read_configuration
-from kubescheduler.config.policy.policy_1_20_names import plugin_name_hint
-from kubescheduler.config.unread_keys import behind_notes, text_problems, twice_problems
+from kubescheduler.config.go_decoding import behind_notes, text_problems, twice_problems
+from kubescheduler.config.policy.policy_1_20_plugins import plugin_name_hint
+from kubescheduler.framework.args.document_schema import written
 from kubescheduler.framework.args.field_errors import aggregate
-from kubescheduler.framework.contract.profile import Point
+from kubescheduler.framework.contract.profile import PluginSet, Point
 from kubescheduler.framework.plugins.plugin_record import args_keys, args_types, points_by_plugin
 from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER
+from kubescheduler.sources.sanitize import yaml_dumper
 
 if TYPE_CHECKING:
     from kubescheduler.config.component.component_format import ComponentFormat
@@ -29,6 +36,7 @@ if TYPE_CHECKING:
     from kubescheduler.config.component.decode_config import DecodedConfig
     from kubescheduler.framework.args.field_errors import FieldError
     from kubescheduler.framework.contract.profile import Profile, SchedulerConfig
+    from kubescheduler.framework.plugins.plugin_record import InTreePlugin
     from kubescheduler.framework.profiles.default_plugins import PluginPoints
 
 
@@ -248,3 +256,42 @@ def unused_notes(written: Sequence[WrittenProfile], completed: Sequence[Profile]
                 hint = nearest(entry.name, running)
                 where = f"profiles[{at}].pluginConfig[{number}]"
                 yield f"{where}: {entry.name} is not enabled; its args have no effect{hint}"
+
+
+def component_document(config: SchedulerConfig, form: ComponentFormat) -> dict[str, Any]:
+    """The configuration with everything said; reading it gives the same configuration."""
+    keys = configuration_without(form.native, form.later)
+    said = {field.attribute: getattr(config, field.attribute) for field in keys.fields}
+    said["profiles"] = [_profile(profile, config, form) for profile in config.profiles]
+    return {"apiVersion": form.native, "kind": KIND, **written(keys, said)}
+
+
+def _profile(profile: Profile, config: SchedulerConfig, form: ComponentFormat) -> WrittenProfile:
+    sets = profile.sets or form.written_sets(form, profile)
+    return WrittenProfile(
+        profile.scheduler_name,
+        {member: plugins for member, plugins in sets.items() if plugins != PluginSet()},
+        tuple(
+            PluginConfig(name, written_args(args, form.plugins, form.native))
+            for name, args in form.written_args(profile, config.extenders)
+        ),
+        profile.percentage_of_nodes_to_score,
+    )
+
+
+def written_args(args: Any, plugins: Mapping[str, InTreePlugin], version: str) -> Any:
+    """Args with their kind and apiVersion; args of a plugin without a type of its own as they are."""
+    kind = next((kind for kind in args_types(plugins).values() if kind.record is type(args)), None)
+    if kind is None:
+        return args
+    return {"apiVersion": version, "kind": kind.record.__name__, **kind.document(args)}
+
+
+def write_component_config(config: SchedulerConfig, form: ComponentFormat) -> str:
+    """``component_document`` as YAML, keys in order."""
+    return document_yaml(component_document(config, form))
+
+
+def document_yaml(document: Mapping[str, Any]) -> str:
+    """A document as YAML, keys in order."""
+    return yaml_dumper(sort_keys=True, width=80)(dict(document))

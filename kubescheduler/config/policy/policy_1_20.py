@@ -13,13 +13,21 @@ import msgspec
 
 from clusterstate.errors import ConfigError, nearest
 from kubecel.api_names import go_quote
-from kubescheduler.config.go_decoding import GoDecoder
+from kubescheduler.config.go_decoding import (
+    GoDecoder,
+    behind_notes,
+    ignored_notes,
+    text_problems,
+    twice_problems,
+    unknown_problem,
+)
 from kubescheduler.config.policy.policy_1_16 import INTERNAL_VERSIONS, around, around_extender, checked_type
-from kubescheduler.config.policy.policy_1_20_names import (
+from kubescheduler.config.policy.policy_1_20_plugins import (
     EQUAL,
     EVEN_SPREAD,
     INTER_POD_AFFINITY,
     LABEL_PLUGIN,
+    POLICY_PLUGINS_1_20,
     PREDICATE_ALIASES,
     PREDICATES,
     PRIORITIES,
@@ -27,15 +35,12 @@ from kubescheduler.config.policy.policy_1_20_names import (
     RATIO_PLUGIN,
     SELECTOR_SPREAD,
     SERVICE_PLUGIN,
-    policy_name_hint,
-    predicate_name,
-    priority_name,
-)
-from kubescheduler.config.policy.policy_1_20_plugins import (
-    POLICY_PLUGINS_1_20,
     PolicyPlugins,
     collect,
+    policy_name_hint,
     policy_profile_1_20,
+    predicate_name,
+    priority_name,
 )
 from kubescheduler.config.policy.policy_checks import (
     FROM_POLICY,
@@ -57,7 +62,6 @@ from kubescheduler.config.policy.policy_model import (
     UtilizationPoint,
     priority_entry,
 )
-from kubescheduler.config.unread_keys import behind_notes, ignored_notes, text_problems, twice_problems, unknown_problem
 from kubescheduler.framework.args.document_schema import (
     BOOL,
     DURATION,

@@ -1,47 +1,264 @@
-"""A policy of release 1.20 as a profile: the plugins its predicates and priorities become, their weights and args.
+"""Policies and providers of release 1.20 as profiles.
 
-Upstream: 1.20 legacy_registry.
+First the predicates and priorities that it knows, and the plugins they stand for; then where it takes its algorithm
+from; then the plugins that a policy becomes, with their weights and args. Upstream: 1.20 legacy_registry.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import msgspec
 
-from clusterstate.errors import ConfigError
-from kubescheduler.config.policy.policy_1_20_names import (
-    DEFAULT_LISTS_1_20,
-    EQUAL,
-    EVEN_SPREAD,
-    INTER_POD_AFFINITY,
-    LABEL_PLUGIN,
-    LABEL_PREDICATE,
-    MANDATORY_PREDICATES,
-    PREDICATES,
-    PRIORITIES,
-    RATIO_PLUGIN,
-    SELECTOR_SPREAD,
-    SERVICE_PLUGIN,
-    SERVICE_PREDICATE,
-    DefaultLists,
-    predicate_name,
-    priority_name,
-)
-from kubescheduler.framework.contract.profile import Enabled, Point, Profile
+from clusterstate.errors import ConfigError, nearest
+from kubecel.api_names import go_quote
+from kubescheduler.config.config_text import read_policy_configmap, read_policy_file
+from kubescheduler.framework.args.field_errors import invalid, required
+from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Enabled, Point, Profile
 from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityArgs
 from kubescheduler.framework.plugins.node_label import NodeLabelArgs
 from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitArgs
 from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
 from kubescheduler.framework.plugins.requested_to_capacity_ratio import RequestedToCapacityRatioArgs
 from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs
+from kubescheduler.framework.profiles.default_plugins import AUTOSCALER_PROVIDER, DEFAULT_PROVIDER, provider_plugins
 
 if TYPE_CHECKING:
     from kubescheduler.config.policy.policy_model import Policy, PredicatePolicy, PriorityPolicy
     from kubescheduler.extender.config import ExtenderConfig
-    from kubescheduler.framework.profiles.default_plugins import InTree
+    from kubescheduler.framework.profiles.default_plugins import InTree, Providers
+
+
+PREDICATE_ALIASES: dict[str, str] = {"PodFitsPorts": "PodFitsHostPorts"}
+PRIORITY_ALIASES: dict[str, str] = {"ServiceSpreadingPriority": "SelectorSpreadPriority"}
+
+LABEL_PREDICATE = "CheckNodeLabelPresence"
+SERVICE_PREDICATE = "CheckServiceAffinity"
+
+PREDICATES: dict[str, tuple[str, ...]] = {
+    "CheckNodeUnschedulable": ("NodeUnschedulable",),
+    "GeneralPredicates": ("NodeResourcesFit", "NodeName", "NodePorts", "NodeAffinity"),
+    "HostName": ("NodeName",),
+    "PodFitsHostPorts": ("NodePorts",),
+    "MatchNodeSelector": ("NodeAffinity",),
+    "PodFitsResources": ("NodeResourcesFit",),
+    "NoDiskConflict": ("VolumeRestrictions",),
+    "PodToleratesNodeTaints": ("TaintToleration",),
+    LABEL_PREDICATE: ("NodeLabel",),
+    SERVICE_PREDICATE: ("ServiceAffinity",),
+    "MaxEBSVolumeCount": ("EBSLimits",),
+    "MaxGCEPDVolumeCount": ("GCEPDLimits",),
+    "MaxCSIVolumeCountPred": ("NodeVolumeLimits",),
+    "MaxAzureDiskVolumeCount": ("AzureDiskLimits",),
+    "MaxCinderVolumeCount": ("CinderLimits",),
+    "CheckVolumeBinding": ("VolumeBinding",),
+    "NoVolumeZoneConflict": ("VolumeZone",),
+    "EvenPodsSpread": ("PodTopologySpread",),
+    "MatchInterPodAffinity": ("InterPodAffinity",),
+}
+"""Predicate → its Filter plugins; in the order in which they are put in the profile, whatever the policy's order."""
+
+MANDATORY_PREDICATES: tuple[str, ...] = ("PodToleratesNodeTaints", "CheckNodeUnschedulable")
+
+DEFAULT_PREDICATES: tuple[str, ...] = (
+    "NoVolumeZoneConflict",
+    "MaxEBSVolumeCount",
+    "MaxGCEPDVolumeCount",
+    "MaxAzureDiskVolumeCount",
+    "MaxCSIVolumeCountPred",
+    "MatchInterPodAffinity",
+    "NoDiskConflict",
+    "GeneralPredicates",
+    "PodToleratesNodeTaints",
+    "CheckVolumeBinding",
+    "CheckNodeUnschedulable",
+    "EvenPodsSpread",
+)
+"""Those of a policy without a list."""
+
+EQUAL = "EqualPriority"
+"""Passed over, with whatever it says."""
+SELECTOR_SPREAD = "SelectorSpreadPriority"
+EVEN_SPREAD = "EvenPodsSpreadPriority"
+INTER_POD_AFFINITY = "InterPodAffinityPriority"
+
+RATIO_PLUGIN = "RequestedToCapacityRatio"
+LABEL_PLUGIN = "NodeLabel"
+SERVICE_PLUGIN = "ServiceAffinity"
+
+PRIORITIES: dict[str, str] = {
+    SELECTOR_SPREAD: "PodTopologySpread",
+    EVEN_SPREAD: "PodTopologySpread",
+    INTER_POD_AFFINITY: "InterPodAffinity",
+    "LeastRequestedPriority": "NodeResourcesLeastAllocated",
+    "MostRequestedPriority": "NodeResourcesMostAllocated",
+    "BalancedResourceAllocation": "NodeResourcesBalancedAllocation",
+    "NodePreferAvoidPodsPriority": "NodePreferAvoidPods",
+    "NodeAffinityPriority": "NodeAffinity",
+    "TaintTolerationPriority": "TaintToleration",
+    "ImageLocalityPriority": "ImageLocality",
+    RATIO_PLUGIN: RATIO_PLUGIN,
+    LABEL_PLUGIN: LABEL_PLUGIN,
+    SERVICE_PLUGIN: SERVICE_PLUGIN,
+}
+"""Priority → its Score plugin. A priority with an argument is named as its plugin, which is a key here too."""
+
+DEFAULT_PRIORITIES: dict[str, int] = {
+    SELECTOR_SPREAD: 1,
+    INTER_POD_AFFINITY: 1,
+    "LeastRequestedPriority": 1,
+    "BalancedResourceAllocation": 1,
+    "NodePreferAvoidPodsPriority": 10000,
+    "NodeAffinityPriority": 1,
+    "TaintTolerationPriority": 1,
+    "ImageLocalityPriority": 1,
+    EVEN_SPREAD: 2,
+}
+"""Those of a policy without a list, with their weights."""
+
+
+class DefaultLists(msgspec.Struct, frozen=True, eq=False):
+    """What a release with plugins selects where a policy has no list, as predicates and priorities."""
+
+    predicates: tuple[str, ...]
+    priorities: Mapping[str, int]
+    """Priority → its weight."""
+    exchanged: Mapping[str, Mapping[str, str]] = msgspec.field(default_factory=dict)
+    """Provider → priority → the one that it has instead."""
+
+
+DEFAULT_LISTS_1_20 = DefaultLists(
+    DEFAULT_PREDICATES,
+    DEFAULT_PRIORITIES,
+    {AUTOSCALER_PROVIDER: {"LeastRequestedPriority": "MostRequestedPriority"}},
+)
+
+
+def policy_name_hint(plugin: str, known: Collection[str]) -> str:
+    """What a policy calls that which a plugin of this name does, if it is known; empty for other names."""
+    does = [
+        *((name, plugins) for name, plugins in PREDICATES.items()),
+        *((name, (one,)) for name, one in PRIORITIES.items()),
+    ]
+    found = [name for name, plugins in does if plugins == (plugin,) and name != plugin and name in known]
+    return f"; in a policy it is called {found[-1]}" if found else ""
+
+
+def plugin_name_hint(rule: str, known: Collection[str], gone: Mapping[str, str]) -> str:
+    """Which plugins do what a predicate or priority of this name does; where they are gone, what to do instead."""
+    plugins = dict.fromkeys((*PREDICATES.get(rule, ()), PRIORITIES.get(rule, "")))
+    if there := [name for name in plugins if name in known]:
+        return f"; in a profile it is {' and '.join(there)}"
+    return next((f"; {gone[name]}" for name in plugins if name in gone), "")
+
+
+def predicate_name(name: str) -> str:
+    """The name that an alias stands for."""
+    return PREDICATE_ALIASES.get(name, name)
+
+
+def priority_name(name: str) -> str:
+    """The name that an alias stands for."""
+    return PRIORITY_ALIASES.get(name, name)
+
+
+class AlgorithmSource(msgspec.Struct, frozen=True):
+    """Exactly one is set: a provider's name, or the path of a policy or of a ConfigMap's manifest."""
+
+    provider: str | None = None
+    policy_file: str | None = None
+    policy_configmap: str | None = None
+
+    def read_policy(self) -> dict[str, Any] | None:
+        """The policy's document, None for a provider. Raises ConfigError with the release's texts."""
+        if self.policy_configmap is not None:
+            return read_policy_configmap(Path(self.policy_configmap))
+        if self.policy_file is not None:
+            return read_policy_file(Path(self.policy_file))
+        return None
+
+
+def algorithm_source_1_20(
+    *,
+    provider: str | None = None,
+    policy_file: str | None = None,
+    policy_configmap: str | None = None,
+    use_legacy_policy_config: bool = False,
+) -> AlgorithmSource:
+    """What the flags select: a ConfigMap before a file, unless the legacy flag is set; a policy before a provider.
+
+    Raises ConfigError when the legacy flag is set without a file.
+    """
+    if use_legacy_policy_config and not policy_file:
+        raise ConfigError(str(required("policyConfigFile", "required when --use-legacy-policy-config is true")))
+    if policy_configmap and not use_legacy_policy_config:
+        return AlgorithmSource(policy_configmap=policy_configmap)
+    if policy_file:
+        return AlgorithmSource(policy_file=policy_file)
+    return AlgorithmSource(provider=provider or DEFAULT_PROVIDER)
+
+
+def refuse_policy_beside(configuration: Mapping[str, Any]) -> None:
+    """Raises ConfigError for a component configuration that no policy can be set with.
+
+    One with several profiles, or with plugins or plugin args in its profile. ``configuration``: as written.
+    """
+    profiles = configuration.get("profiles") or []
+    if len(profiles) > 1 or any(
+        profile.get("plugins") is not None or profile.get("pluginConfig")
+        for profile in profiles
+        if isinstance(profile, Mapping)
+    ):
+        raise ConfigError("cannot set a Plugin config and Policy config")
+
+
+def hard_weight_error_1_20(weight: int) -> str | None:
+    """The text for a ``--hard-pod-affinity-symmetric-weight`` out of range."""
+    if 0 <= weight <= 100:
+        return None
+    return str(invalid("hardPodAffinitySymmetricWeight", weight, "not in valid range [0-100]"))
+
+
+FROM_POLICY_1_20 = "couldn't create scheduler from policy: "
+"""What the release puts before the texts of what it cannot make from a policy."""
+
+
+def from_provider_1_20(name: str) -> str:
+    """What the release puts before the texts of what it cannot make from a provider."""
+    return f"couldn't create scheduler using provider {go_quote(name)}: "
+
+
+def profile_for_provider_1_20(
+    name: str,
+    feature_gates: Mapping[str, bool],
+    scheduler_name: str = DEFAULT_SCHEDULER_NAME,
+    *,
+    providers: Providers,
+    plugins: InTree,
+    hard_weight: int | None = None,
+    hint: bool = False,
+) -> Profile:
+    """A provider's plugins as a profile. Raises ConfigError with the release's text for an unknown name.
+
+    hard_weight: the weight of required pod affinity that a flag gives; it lasts only without a component configuration.
+    hint: the text goes on with the nearest name, or with all there are. providers, plugins:
+    what the release registers.
+    """
+    if name not in providers:
+        known = (nearest(name, providers) or f"; there are {' and '.join(providers)}") if hint else ""
+        text = f"{from_provider_1_20(name)}algorithm provider {go_quote(name)} is not registered"
+        raise ConfigError(text + known)
+    spreads = feature_gates.get("DefaultPodTopologySpread", True)
+    affinity = () if hard_weight is None else (("InterPodAffinity", InterPodAffinityArgs(hard_weight)),)
+    return Profile(
+        scheduler_name=scheduler_name,
+        plugins=provider_plugins(providers[name], plugins, feature_gates, selector_spread=not spreads),
+        plugin_config=affinity,
+    )
+
 
 BESIDE_FILTER = (Point.PRE_FILTER, Point.RESERVE, Point.PRE_BIND)
 """The points at which a Filter plugin is enabled besides, where it takes part there."""

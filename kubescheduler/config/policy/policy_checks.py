@@ -176,7 +176,7 @@ def _hint(name: str, known: Collection[str], error: str, gated: Mapping[str, str
         return ""
     if name in gated:
         return f"; --feature-gates {gated[name]} registers it"
-    from kubescheduler.config.policy.policy_1_20_names import policy_name_hint
+    from kubescheduler.config.policy.policy_1_20_plugins import policy_name_hint
 
     return elsewhere.get(name) or policy_name_hint(name, known) or nearest(name, known)
 

@@ -126,7 +126,7 @@ def migrated_side(source: Side, release: str, letter: str, name: str = "") -> Si
     Raises ConfigError for a release that nothing is migrated to.
     """
     from kubescheduler.api.whole_runs import migrate
-    from kubescheduler.translate.commented_yaml import translation_yaml
+    from kubescheduler.translate.translating import translation_yaml
 
     spec = source.spec
     options: dict[str, Any] = {"release": spec.release, "to": release, "gates": spec.feature_gates or None}

@@ -12,7 +12,7 @@ from algorithmprovider import DEFAULT_PROVIDER
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError, nearest
 from kubescheduler.config.component.config_schema import KIND
-from kubescheduler.config.component.write_config import component_document
+from kubescheduler.config.component.load_config import component_document
 from kubescheduler.engine.spec import EngineSpec, no_notice
 from kubescheduler.framework.args.document_schema import INT32
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Point

@@ -18,7 +18,7 @@ from prometheus_client.registry import Collector
 
 from clusterstate.objects import NO_RESOURCES, Container, Pod, PodSpec
 from clusterstate.usage import as_asked, is_hugepage_resource, pod_requests
-from kubescheduler.config.gate_records import Gate
+from kubescheduler.config.gates import Gate
 from kubescheduler.cycle.schedule_one import LoopParts, SchedulerLoop
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.profiles.profile_map import Profiles

@@ -12,7 +12,7 @@ import msgspec
 from clusterstate.errors import ConfigError
 from kubescheduler.config.component import component_config_from, component_document
 from kubescheduler.config.component.component_format import ConfigMapName, Lifted
-from kubescheduler.config.component.write_config import document_yaml
+from kubescheduler.config.component.load_config import document_yaml
 from kubescheduler.config.config_text import configmap_policy, parse_first_document, read_text
 from kubescheduler.config.gates import ReleaseGates
 from kubescheduler.config.v1alpha1 import V1Alpha1Config, v1alpha1_document

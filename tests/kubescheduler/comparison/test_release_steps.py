@@ -12,9 +12,9 @@ from kubescheduler import timeline as asked
 from kubescheduler.comparison.outcomes import Cause, HostChange
 from kubescheduler.comparison.release_steps import Timeline, TimelineMove, timeline
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.releases.changes import without
 from kubescheduler.releases.lookup import RELEASES, release_named
 from kubescheduler.releases.names import RELEASE_NAMES
+from kubescheduler.releases.release import without
 from tests.support.build import make_node, make_pod
 
 NODES: list[ClusterObject] = [

@@ -7,16 +7,28 @@ from msgspec.structs import replace
 
 from clusterstate.errors import ConfigError
 from kubescheduler.config.component import default_config
-from kubescheduler.config.gate_records import ALPHA, BETA
+from kubescheduler.config.gates import ALPHA, BETA
 from kubescheduler.framework.contract.profile import Point
-from kubescheduler.releases import changes, v1_20, v1_36
+from kubescheduler.releases import v1_20, v1_36
 from kubescheduler.releases.lookup import RELEASES, release_named
-from kubescheduler.releases.release import Change, ChangeKind, Edit, Release
+from kubescheduler.releases.release import (
+    Change,
+    ChangeKind,
+    Edit,
+    Release,
+    after,
+    gates,
+    plugin,
+    plugins,
+    together,
+    viewing,
+    without_plugins,
+)
 from tests.support.build import make_pod
 
 
 def changed(edit: Edit, older: Release = v1_36.RELEASE) -> Release:
-    return changes.after(older, "1.37", (Change("something", "Something is different.", ChangeKind.SCORE, edit),))
+    return after(older, "1.37", (Change("something", "Something is different.", ChangeKind.SCORE, edit),))
 
 
 def weights(release: Release) -> dict[str, int]:
@@ -27,14 +39,14 @@ def weights(release: Release) -> dict[str, int]:
 @pytest.mark.parametrize("older", [v1_20.RELEASE, v1_36.RELEASE], ids=lambda release: release.name)
 def test_weight(older: Release) -> None:
     """A weight is one field of a plugin's record; the release before keeps its own."""
-    newer = changed(changes.plugin("TaintToleration", default_weight=7), older)
+    newer = changed(plugin("TaintToleration", default_weight=7), older)
     assert weights(newer) == {**weights(older), "TaintToleration": 7}
     assert weights(older)["TaintToleration"] != 7
 
 
 def test_what_no_change_names() -> None:
     """It is inherited; the name and the version are the release's own."""
-    newer = changed(changes.together())
+    newer = changed(together())
     assert (newer.name, newer.framework_rules.component.release, newer.version) == ("1.37", "1.37", "1.37")
     form = replace(newer.framework_rules.component, release="1.36")
     own = ("name", "version", "summary", "made", "changes")
@@ -50,7 +62,7 @@ def test_gates() -> None:
     """Gates come, change and go."""
     known = v1_36.RELEASE.gates.gates
     assert known["DRAExtendedResource"].default
-    newer = changed(changes.gates({"DRAExtendedResource": ALPHA, "Newest": BETA}, gone=("GangScheduling",)))
+    newer = changed(gates({"DRAExtendedResource": ALPHA, "Newest": BETA}, gone=("GangScheduling",)))
     assert newer.gates.gates == {
         **{name: gate for name, gate in known.items() if name != "GangScheduling"},
         "DRAExtendedResource": ALPHA,
@@ -60,27 +72,27 @@ def test_gates() -> None:
 
 def test_plugins_come_and_go() -> None:
     """A plugin that is gone leaves the default list, too."""
-    newer = changed(changes.without_plugins("ImageLocality"))
+    newer = changed(without_plugins("ImageLocality"))
     assert weights(newer) == {
         name: weight for name, weight in weights(v1_36.RELEASE).items() if name != "ImageLocality"
     }
-    again = changed(changes.plugins(v1_36.PLUGINS["ImageLocality"]), newer)
+    again = changed(plugins(v1_36.PLUGINS["ImageLocality"]), newer)
     assert again.framework_rules.plugins.keys() == v1_36.PLUGINS.keys()
 
 
 def test_objects_are_read_otherwise() -> None:
     """A field of the view is another one whatever the gates."""
-    newer = changed(changes.viewing(identity=lambda read: read.metadata.name))
+    newer = changed(viewing(identity=lambda read: read.metadata.name))
     assert newer.default_view.identity(make_pod("a")) == "a"
 
 
 def test_in_the_order_of_the_list() -> None:
     """A later change sees what an earlier one made."""
     twice = (
-        Change("one", "It weighs 5.", ChangeKind.WEIGHT, changes.plugin("ImageLocality", default_weight=5)),
-        Change("other", "It weighs 6.", ChangeKind.WEIGHT, changes.plugin("ImageLocality", default_weight=6)),
+        Change("one", "It weighs 5.", ChangeKind.WEIGHT, plugin("ImageLocality", default_weight=5)),
+        Change("other", "It weighs 6.", ChangeKind.WEIGHT, plugin("ImageLocality", default_weight=6)),
     )
-    newer = changes.after(v1_36.RELEASE, "1.37", twice)
+    newer = after(v1_36.RELEASE, "1.37", twice)
     assert weights(newer)["ImageLocality"] == 6
     assert newer.changes == twice
 

@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubescheduler.translate.commented_yaml import commented_yaml, note_lines, scalar
+from kubescheduler.translate.translating import commented_yaml, note_lines, scalar
 from kubescheduler.translate.translation_model import Note, NoteKind, WithOrigin, grouped, origin, plain
 
 TEXTS = st.text(alphabet=st.characters(codec="utf-8", exclude_categories=["Cs"]))

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from kubescheduler.releases.lookup import RELEASES
-from kubescheduler.translate.translating import Note, Translation, provider_source, translate
-from kubescheduler.translate.translation_model import Role
+from kubescheduler.translate.policy_source import provider_source
+from kubescheduler.translate.translating import translate
+from kubescheduler.translate.translation_model import Note, Role, Translation
 from tests.support.configuring.translating import args, enabled, policy, priorities, ratio, told, translated
 
 PACKING = priorities(MostRequestedPriority=10, BalancedResourceAllocation=1)

@@ -12,9 +12,8 @@ from clusterstate.errors import ConfigError
 from kubescheduler.config.component import component_config_from
 from kubescheduler.framework.contract.profile import Point, Profile
 from kubescheduler.releases.lookup import release_named
-from kubescheduler.translate.commented_yaml import translation_yaml
-from kubescheduler.translate.target_release import readers
-from kubescheduler.translate.translation_model import NoteKind
+from kubescheduler.translate.translating import translation_yaml
+from kubescheduler.translate.translation_model import NoteKind, readers
 from tests.support.configuring.translating import POLICY, configmap, configuration, deployment, moved, told_of
 
 

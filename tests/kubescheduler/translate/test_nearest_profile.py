@@ -8,7 +8,8 @@ import pytest
 
 from clusterstate.errors import ConfigError
 from kubescheduler.releases.lookup import RELEASES
-from kubescheduler.translate.translating import provider_source, translate
+from kubescheduler.translate.policy_source import provider_source
+from kubescheduler.translate.translating import translate
 from tests.support.configuring.translating import (
     about,
     anti_affinity,

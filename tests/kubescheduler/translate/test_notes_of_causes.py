@@ -18,7 +18,8 @@ from kubescheduler.comparison.comparing import compare
 from kubescheduler.comparison.outcomes import TOLERABLE, Cause
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.translate.migration import MigrationOptions, migrated
-from kubescheduler.translate.translating import provider_source, translate, weighed
+from kubescheduler.translate.policy_source import provider_source
+from kubescheduler.translate.translating import translate, weighed
 from kubescheduler.translate.translation_model import Note
 from priorities.prefer_avoid import ANNOTATION
 from tests.support.comparisons import node, pod

@@ -10,7 +10,9 @@ from clusterstate.errors import ConfigError
 from kubescheduler.config.component import component_config_from
 from kubescheduler.framework.contract.profile import Profile
 from kubescheduler.releases.lookup import RELEASES
-from kubescheduler.translate.translating import Translation, provider_source, translate
+from kubescheduler.translate.policy_source import provider_source
+from kubescheduler.translate.translating import translate
+from kubescheduler.translate.translation_model import Translation
 from tests.support.configuring.component_build import format_of
 from tests.support.configuring.policies_1_20 import policy_config
 from tests.support.configuring.translating import (

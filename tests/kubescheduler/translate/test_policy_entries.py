@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from kubescheduler.config.policy.policy_1_20_names import DEFAULT_LISTS_1_20, DefaultLists
-from kubescheduler.config.policy.policy_1_20_plugins import policy_profile_1_20
+from kubescheduler.config.policy.policy_1_20_plugins import DEFAULT_LISTS_1_20, DefaultLists, policy_profile_1_20
 from kubescheduler.config.policy.policy_model import Policy
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.profiles.default_plugins import AUTOSCALER_PROVIDER, DEFAULT_PROVIDER

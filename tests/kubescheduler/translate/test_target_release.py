@@ -12,9 +12,15 @@ from kubescheduler.config.component import component_config_from
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import points_by_plugin
 from kubescheduler.releases.names import place
-from kubescheduler.translate.commented_yaml import translation_yaml
-from kubescheduler.translate.target_release import default_weights, format_of, gone_since, later, readers
-from kubescheduler.translate.translation_model import Translation
+from kubescheduler.translate.translating import translation_yaml
+from kubescheduler.translate.translation_model import (
+    Translation,
+    default_weights,
+    format_of,
+    gone_since,
+    later,
+    readers,
+)
 from tests.support.configuring.translating import (
     GROUP,
     anti_affinity,

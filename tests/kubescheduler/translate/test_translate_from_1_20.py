@@ -8,7 +8,9 @@ import pytest
 
 from kubescheduler.config.component import component_config_from
 from kubescheduler.releases.lookup import RELEASES
-from kubescheduler.translate.translating import Translation, policy_source, provider_source, translate
+from kubescheduler.translate.policy_source import policy_source, provider_source
+from kubescheduler.translate.translating import translate
+from kubescheduler.translate.translation_model import Translation
 from tests.support.configuring.component_build import format_of
 from tests.support.configuring.policies_1_20 import policy_config
 from tests.support.configuring.translating import args, enabled, policy, priorities, ratio

@@ -17,7 +17,8 @@ from clusterstate.errors import ConfigError
 from kubescheduler.config.component import component_config_from
 from kubescheduler.engine.evaluate_protocol import Scenario
 from kubescheduler.releases.lookup import RELEASES
-from kubescheduler.translate.translating import Source, policy_source, provider_source, translate
+from kubescheduler.translate.policy_source import Source, policy_source, provider_source
+from kubescheduler.translate.translating import translate
 from tests.support.configuring.component_build import format_of
 from tests.support.references.recorded_vectors import vectors_dir
 

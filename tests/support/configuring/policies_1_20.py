@@ -9,7 +9,7 @@ import pytest
 
 from clusterstate.errors import ConfigError
 from kubescheduler.config.policy.policy_1_20 import checked_policy_config_1_20, policy_config_1_20
-from kubescheduler.config.policy.policy_1_20_source import profile_for_provider_1_20
+from kubescheduler.config.policy.policy_1_20_plugins import profile_for_provider_1_20
 from kubescheduler.releases import v1_20
 from kubescheduler.releases.lookup import RELEASES
 

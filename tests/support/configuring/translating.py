@@ -9,7 +9,8 @@ import yaml
 
 from kubescheduler.releases.lookup import RELEASES
 from kubescheduler.translate.migration import MigrationOptions, migrated
-from kubescheduler.translate.translating import policy_source, translate
+from kubescheduler.translate.policy_source import policy_source
+from kubescheduler.translate.translating import translate
 from kubescheduler.translate.translation_model import Translation
 
 

@@ -8,7 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubescheduler.config.policy.policy_1_20_names import DEFAULT_PREDICATES, DEFAULT_PRIORITIES, PREDICATES, PRIORITIES
+from kubescheduler.config.policy.policy_1_20_plugins import (
+    DEFAULT_PREDICATES,
+    DEFAULT_PRIORITIES,
+    PREDICATES,
+    PRIORITIES,
+)
 from kubescheduler.framework.contract.profile import Point, Profile
 from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityArgs
 from kubescheduler.framework.plugins.node_label import NodeLabelArgs

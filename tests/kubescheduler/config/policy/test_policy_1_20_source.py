@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from clusterstate.errors import ConfigError
-from kubescheduler.config.policy.policy_1_20_source import (
+from kubescheduler.config.policy.policy_1_20_plugins import (
     AlgorithmSource,
     algorithm_source_1_20,
     hard_weight_error_1_20,

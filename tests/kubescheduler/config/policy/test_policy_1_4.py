@@ -13,7 +13,7 @@ from algorithmprovider.algorithms_1_4 import ALGORITHMS
 from clusterstate.errors import ConfigError
 from clusterstate.topology.affinity_1_4 import FAILURE_DOMAINS
 from kubescheduler.cli import common_options as options
-from kubescheduler.config.policy.policy_1_4 import FATAL, parse_policy_1_4
+from kubescheduler.config.policy.policy_1_16 import FATAL, parse_policy_1_4
 from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.legacy_engine import algorithm_for, algorithm_from_files, algorithm_from_provider
 from kubescheduler.extender.client import HTTPExtender
