@@ -11,18 +11,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.cache import ClusterCache
-from clusterstate.errors import DecodeError
+from clusterstate.errors import ClusterStateError, DecodeError
 from clusterstate.hypothetical import (
     CHUNK,
     NOBODY,
     NOW,
+    BeyondRowsError,
+    ClassesOfRun,
     PodLists,
     PodsByImportance,
+    RowOverlay,
     by_importance,
     by_priority,
     started,
 )
-from clusterstate.objects import ObjectMeta, Pod
+from clusterstate.objects import Affinity, ObjectMeta, Pod, PodAffinity
+from clusterstate.pod_counts import Tally
 from clusterstate.podinfo import PodInfo
 from tests.support.build import cache_of, make_node, make_pod, resources
 
@@ -230,3 +234,93 @@ def test_a_pod_that_started_at_no_time_is_a_fault_until_it_has_left() -> None:
     made.refresh()
     assert [names(there) for there in made.pods] == ["x", "w", "z"]
     assert [int((made.codes[:, row] > NOBODY).sum()) for row in range(3)] == [1, 1, 1]
+
+
+NODES = ("a", "b", "c")
+PODS = st.lists(st.tuples(st.sampled_from(NODES), st.sampled_from(["web", "db"]), st.integers(0, 3)), max_size=6)
+
+
+def made(name: str, node: str, app: str, cpu: int) -> Pod:
+    """A pod; none has the priority of another, so that each has a place of its own."""
+    return make_pod(name, {"app": app}, node=node, requests=resources(cpu=100 * cpu), priority=int(name[1:]))
+
+
+def cluster(placed: list[Pod]) -> ClusterCache:
+    """Nodes a, b and c with some pods."""
+    return cache_of([*map(make_node, NODES), *placed])
+
+
+def web(info: PodInfo) -> int:
+    """1 for pods of web."""
+    return int(info.labels.get("app") == "web")
+
+
+@given(PODS, st.sets(st.integers(0, 5)), st.sets(st.integers(0, 5)))
+def test_rows_without_some_pods(there: list[tuple[str, str, int]], gone: set[int], back: set[int]) -> None:
+    """Amounts, the number of pods and counts by node; of those that are put back as well."""
+    placed = [made(f"p{at}", *one) for at, one in enumerate(there)]
+    cache = cluster(placed)
+    roster = PodsByImportance(cache.columns).refresh()
+    rows = np.array([2, 0, 1])
+    found = RowOverlay(cache.snapshot(), rows, roster)
+    for at, pod in enumerate(placed):
+        row = cache.columns.row_of[pod.node_name]
+        place, where = list(roster.pods[row]).index(pod), rows == row
+        if at in gone:
+            found.take_away(place, where)
+        if at in gone & back:
+            found.put_back(place, where)
+    left = [pod for at, pod in enumerate(placed) if at not in gone - back]
+    expected = cluster(left).snapshot().take(rows)
+    assert found.requested.tolist() == expected.requested.tolist()
+    assert found.nonzero.tolist() == expected.nonzero.tolist()
+    assert found.pod_count.tolist() == expected.pod_count.tolist()
+    assert (
+        found.counts(found.tally("web", None, web)).tolist()
+        == expected.counts(expected.tally("web", None, web)).tolist()
+    )
+
+
+def test_a_count_over_a_topology_is_refused() -> None:
+    """Each row is known by itself."""
+    cache = cluster([made("p1", "a", "web", 1)])
+    found = RowOverlay(cache.snapshot(), np.array([0]), PodsByImportance(cache.columns).refresh())
+    with pytest.raises(ClusterStateError, match="a topology cannot be counted"):
+        found.counts(found.tally("zone", "zone", web))
+
+
+CACHE = cache_of()
+
+
+def info(name: str, **spec: object) -> PodInfo:
+    return CACHE.info(make_pod("p", {"name": name}, **spec))  # type: ignore[arg-type]
+
+
+def counting(*names: str) -> Tally:
+    """A tally of the pods of some names."""
+    return Tally(None, lambda one: int(one.labels["name"] in names))
+
+
+def test_a_class_that_counts_alike_is_admitted() -> None:
+    """As long as nothing was counted, any class is; then those that add the same to everything that was."""
+    classes = ClassesOfRun([info("a"), info("b")])
+    assert classes.admits(info("c"))
+    assert classes.weight(counting("a", "b", "c")) == 1
+    assert not classes.admits(info("d"))
+    assert classes.admits(info("a"))
+    assert classes.weight(counting("d")) == 0
+
+
+def test_what_is_counted_for_the_first_time_counts_for_all() -> None:
+    """A class that was admitted before, and adds something else, is found out."""
+    classes = ClassesOfRun([info("a")])
+    assert classes.admits(info("b"))
+    with pytest.raises(BeyondRowsError, match="do not count alike"):
+        classes.weight(counting("a"))
+
+
+def test_pods_with_affinity_are_not_admitted() -> None:
+    """They may matter to where others go."""
+    classes = ClassesOfRun([info("a")])
+    assert not classes.may_have_affinity
+    assert not classes.admits(info("a", affinity=Affinity(pod_affinity=PodAffinity())))
