@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from clusterstate.changes import Log
 from clusterstate.cluster_objects import KEPT, ClusterObjects
 from clusterstate.columns import Columns
 from clusterstate.devices.resource_claims import with_left_over
@@ -30,23 +31,14 @@ class NominatedPods:
     def __init__(self) -> None:
         self._of: dict[str, tuple[str, Pod]] = {}
         self._by_node: dict[str, list[Pod]] | None = {}
-        self._changed: list[str] = []
-        self._start = 0
-
-    @property
-    def position(self) -> int:
-        """Grows with every change; what a reader remembers."""
-        return self._start + len(self._changed)
-
-    def since(self, position: int) -> Sequence[str] | None:
-        """The nodes whose nominations changed after a position, some of them repeated; None: too long ago."""
-        return None if position < self._start else self._changed[position - self._start :]
+        self.changed: Log[str] = Log(LONGEST)
+        """The nodes whose nominations changed."""
 
     def put(self, uid: str, node_name: str, pod: Pod) -> None:
         """Notes that a pod waits for a node; it waits for no other any more."""
         self.drop(uid)
         self._of[uid] = node_name, pod
-        self._note(node_name)
+        self.changed.note(node_name)
         if self._by_node is not None:
             self._by_node.setdefault(node_name, []).append(pod)
 
@@ -56,7 +48,7 @@ class NominatedPods:
         if found is None:
             return
         node_name, pod = found
-        self._note(node_name)
+        self.changed.note(node_name)
         if self._by_node is None:
             return
         there = self._by_node[node_name]
@@ -79,13 +71,6 @@ class NominatedPods:
             for node_name, pod in self._of.values():
                 self._by_node.setdefault(node_name, []).append(pod)
         return self._by_node
-
-    def _note(self, node_name: str) -> None:
-        if len(self._changed) >= LONGEST:
-            half = LONGEST // 2
-            del self._changed[:half]
-            self._start += half
-        self._changed.append(node_name)
 
 
 TERMINATED = ("Succeeded", "Failed")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Sequence
 from functools import cache, lru_cache
-
-import msgspec
+from typing import Generic, TypeVar
 
 
 class Reads(enum.IntFlag):
@@ -64,25 +63,59 @@ BY_ROW = LOCAL | Reads.PODS_VOLUMES
 """What is noted with the row where it changed."""
 PODS_ANYWHERE = Reads.ALL_PODS | Reads.AFFINITY_PODS
 NOTHING, EVERYTHING = Reads(0), ~Reads(0)
-LONGEST = 1 << 16
 
 
-class ChangeLog(msgspec.Struct):
-    """An append-only log of (row, what), ``what`` a flag of BY_ROW; a position in it is what a reader remembers."""
+T = TypeVar("T")
 
-    start: int = 0
-    entries: list[tuple[int, int]] = msgspec.field(default_factory=list)
-    nodes_until: int = 0
-    """The position after the newest change of a node object."""
-    versions: dict[int, int] = msgspec.field(default_factory=lambda: {flag.value: 0 for flag in Reads})
-    """Per flag of Reads, how often it changed. Old entries are forgotten: ``since`` then answers None, and the reader
-    looks at every row.
-    """
+
+class Log(Generic[T]):
+    """An append-only log, of which a reader remembers a position; of the entries the older half is forgotten once there
+    are ``longest``."""
+
+    __slots__ = ("entries", "longest", "start")
+
+    def __init__(self, longest: int) -> None:
+        self.longest = longest
+        self.start = 0
+        self.entries: list[T] = []
 
     @property
     def position(self) -> int:
         """The position after the newest entry."""
         return self.start + len(self.entries)
+
+    def note(self, entry: T) -> None:
+        """Adds one."""
+        if len(self.entries) >= self.longest:
+            self.drop_half()
+        self.entries.append(entry)
+
+    def drop_half(self) -> None:
+        """Forgets the older half of a full log."""
+        half = self.longest // 2
+        del self.entries[:half]
+        self.start += half
+
+    def since(self, position: int) -> list[T] | None:
+        """What was added after a position; None: it is too long ago."""
+        return None if position < self.start else self.entries[position - self.start :]
+
+
+LONGEST = 1 << 16
+
+
+class ChangeLog(Log[tuple[int, int]]):
+    """The changes of rows: (row, the flag of BY_ROW that says what changed there).
+
+    nodes_until: the position after the newest change of a node object. versions: how often each flag of Reads changed.
+    """
+
+    __slots__ = ("nodes_until", "versions")
+
+    def __init__(self) -> None:
+        super().__init__(LONGEST)
+        self.nodes_until = 0
+        self.versions = {flag.value: 0 for flag in Reads}
 
     def node(self, row: int) -> None:
         """A row's node object changed."""
@@ -92,9 +125,7 @@ class ChangeLog(msgspec.Struct):
 
     def pods(self, row: int) -> None:
         """The pods on a row changed."""
-        if len(self.entries) >= LONGEST:
-            self._drop_half()
-        self.entries.append((row, 2))
+        self.note((row, 2))
         versions = self.versions
         versions[2] += 1
         versions[8] += 1
@@ -104,23 +135,16 @@ class ChangeLog(msgspec.Struct):
         self._row(row, Reads.PODS_VOLUMES.value)
 
     def _row(self, row: int, what: int) -> None:
-        if len(self.entries) >= LONGEST:
-            self._drop_half()
-        self.entries.append((row, what))
+        self.note((row, what))
         self.versions[what] += 1
-
-    def _drop_half(self) -> None:
-        half = LONGEST // 2
-        del self.entries[:half]
-        self.start += half
 
     def pods_in_order(self, rows: Sequence[int]) -> None:
         """The pods on rows changed, one after the other: as ``pods`` of each."""
         entries, done = [(row, 2) for row in rows], 0
         while done < len(entries):
-            if len(self.entries) >= LONGEST:
-                self._drop_half()
-            now = entries[done : done + LONGEST - len(self.entries)]
+            if len(self.entries) >= self.longest:
+                self.drop_half()
+            now = entries[done : done + self.longest - len(self.entries)]
             self.entries += now
             done += len(now)
         self.versions[2] += done
@@ -138,10 +162,6 @@ class ChangeLog(msgspec.Struct):
     def version_of(self, flags: tuple[int, ...]) -> int:
         """The same for flags that were taken apart before."""
         return sum(map(self.versions.__getitem__, flags))
-
-    def since(self, position: int) -> list[tuple[int, int]] | None:
-        """(row, the flag of what changed there) of every change after ``position``; None: too long ago."""
-        return None if position < self.start else self.entries[position - self.start :]
 
 
 @lru_cache

@@ -7,9 +7,8 @@ from collections.abc import Collection
 from typing import Any
 
 import attrs
-import msgspec
 
-from clusterstate.changes import Reads
+from clusterstate.changes import Log, Reads
 from clusterstate.objects import (
     CSIDriver,
     CSINode,
@@ -36,36 +35,27 @@ from clusterstate.objects import (
 MOST_REMEMBERED = 1 << 14
 
 
-class VolumeLog(msgspec.Struct):
-    """An append-only log of names; a position in it is what a reader remembers."""
+class VolumeLog(Log[str]):
+    """The names of volumes that changed.
 
-    arrivals: dict[str, int] = msgspec.field(default_factory=dict)
-    """Volume → a number that grows in the order in which the volumes came; replacing one keeps its number."""
-    _start: int = 0
-    _names: list[str] = msgspec.field(default_factory=list)
-    _arrived: int = 0
+    arrivals: volume → a number that grows in the order in which the volumes came; replacing one keeps its number.
+    """
 
-    @property
-    def position(self) -> int:
-        """The position after the newest entry."""
-        return self._start + len(self._names)
+    __slots__ = ("_arrived", "arrivals")
 
-    def note(self, name: str, *, there: bool) -> None:
+    def __init__(self) -> None:
+        super().__init__(MOST_REMEMBERED)
+        self.arrivals: dict[str, int] = {}
+        self._arrived = 0
+
+    def note_volume(self, name: str, *, there: bool) -> None:
         """A volume was added or replaced, or (not there) removed."""
         if not there:
             self.arrivals.pop(name, None)
         elif name not in self.arrivals:
             self.arrivals[name] = self._arrived
             self._arrived += 1
-        if len(self._names) >= MOST_REMEMBERED:
-            half = MOST_REMEMBERED // 2
-            del self._names[:half]
-            self._start += half
-        self._names.append(name)
-
-    def since(self, position: int) -> Collection[str] | None:
-        """The volumes that changed after ``position``, each once; None: too long ago."""
-        return None if position < self._start else dict.fromkeys(self._names[position - self._start :])
+        self.note(name)
 
 
 Name = tuple[str, str]
@@ -132,7 +122,7 @@ class ClusterObjects:
             self._claims_of.setdefault(new.volume_name, {})[new.metadata.namespace, new.metadata.name] = None
         if isinstance(new or old, PersistentVolume):
             name = (new or old).metadata.name
-            self.volume_log.note(name, there=new is not None)
+            self.volume_log.note_volume(name, there=new is not None)
             if name in self._attachments_of and (old is None or new is None or old.source != new.source):
                 return Reads.ATTACHMENTS
         if isinstance(old, VolumeAttachment):

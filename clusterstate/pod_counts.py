@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 
 import numpy as np
 
+from clusterstate.changes import Log
 from clusterstate.growable import ABSENT, Growable, IntArray, NodeColumn, constant_row
 from clusterstate.objects import ClaimVolume, EphemeralClaim
 from clusterstate.podinfo import Mark, PodInfo, Reach
@@ -21,33 +22,18 @@ FEW_ROWS = 4
 LONGEST = 1 << 10
 
 
-class DomainLog:
-    """The domains of which something has changed, in order; a position in it is what a reader remembers."""
+class DomainLog(Log[int]):
+    """The codes of the domains of which something has changed, in order."""
 
-    __slots__ = ("_codes", "_start", "position")
+    __slots__ = ()
 
     def __init__(self) -> None:
-        self._codes: list[int] = []
-        self._start = 0
-        self.position = 0
-        """The position after the newest entry."""
-
-    def note(self, code: int) -> None:
-        """A domain has changed."""
-        if len(self._codes) >= LONGEST:
-            del self._codes[: LONGEST // 2]
-            self._start += LONGEST // 2
-        self._codes.append(code)
-        self.position += 1
+        super().__init__(LONGEST)
 
     def forget(self) -> None:
         """All domains may have changed."""
-        self._codes.clear()
-        self._start = self.position = self.position + 1
-
-    def since(self, position: int) -> list[int] | None:
-        """The codes of the domains that changed after a position; None: it is too long ago."""
-        return None if position < self._start else self._codes[position - self._start :]
+        self.start = self.position + 1
+        self.entries.clear()
 
 
 class Tally:

@@ -290,7 +290,7 @@ class VolumeIndex:
         """Brings the volumes that changed since the last time up to date."""
         log = objects.volume_log
         if log.position != self._position:
-            changed = log.since(self._position)
+            changed: Iterable[str] | None = log.since(self._position)
             if changed is None:
                 self._classes, self._places = {}, {}
                 changed = log.arrivals

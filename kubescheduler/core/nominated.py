@@ -57,11 +57,11 @@ class RowWatch:
         moments = [p.footprint.moment(info, snapshot) for p in given if p.footprint.moment is not None]
         stamp = (given, log.version_of(self._far), moments, also)
         position, nominations = self._position, self._nominations
-        self._latest = stamp, log.position, cache.nominations.position
+        self._latest = stamp, log.position, cache.nominations.changed.position
         if stamp != self._stamp or position < 0:
             self.by_row = all([p.footprint.is_row_local(info, snapshot) for p in given])  # noqa: C419
             return None
-        recent, names = log.since(position), cache.nominations.since(nominations)
+        recent, names = log.since(position), cache.nominations.changed.since(nominations)
         if recent is None or names is None:
             return None
         rows = {row for row, _ in recent}

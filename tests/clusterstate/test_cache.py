@@ -304,7 +304,7 @@ def test_law_of_keeping(steps: list[tuple[str, str]]) -> None:
     """Step by step is the same as at once, in the same order; every node that changed is reported."""
     record, of = NominatedPods(), dict[str, tuple[str, Pod]]()
     for name, node in steps:
-        before, position = anew(of), record.position
+        before, position = anew(of), record.changed.position
         of.pop(name, None)
         if node:
             of[name] = node, PODS[name]
@@ -315,7 +315,7 @@ def test_law_of_keeping(steps: list[tuple[str, str]]) -> None:
         assert list(record.by_node().items()) == list(now.items())
         assert record.node_of(name) == (node or None)
         changed = {at for at in before.keys() | now.keys() if before.get(at) != now.get(at)}
-        assert changed <= set(record.since(position) or ())
+        assert changed <= set(record.changed.since(position) or ())
 
 
 def test_old_changes_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -324,9 +324,9 @@ def test_old_changes_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     record = NominatedPods()
     for at in range(6):
         record.put("p", f"n{at}", PODS["p"])
-    assert record.since(0) is None
-    assert record.since(record.position) == []
-    assert record.since(record.position - 1) == ["n5"]
+    assert record.changed.since(0) is None
+    assert record.changed.since(record.changed.position) == []
+    assert record.changed.since(record.changed.position - 1) == ["n5"]
 
 
 VIEWS = (v1_4.VIEW, v1_16.VIEW, v1_36.VIEW)
