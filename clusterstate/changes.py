@@ -1,4 +1,4 @@
-"""Which rows changed since a reader last looked."""
+"""Which rows changed since a reader last looked, and tables of what is remembered until then."""
 
 from __future__ import annotations
 
@@ -65,6 +65,7 @@ PODS_ANYWHERE = Reads.ALL_PODS | Reads.AFFINITY_PODS
 NOTHING, EVERYTHING = Reads(0), ~Reads(0)
 
 
+K = TypeVar("K")
 T = TypeVar("T")
 
 
@@ -99,6 +100,17 @@ class Log(Generic[T]):
     def since(self, position: int) -> list[T] | None:
         """What was added after a position; None: it is too long ago."""
         return None if position < self.start else self.entries[position - self.start :]
+
+
+REMEMBERED = 16_384
+
+
+def remember(table: dict[K, T], key: K, value: T, most: int = 0) -> T:
+    """The value, from here on in a table, which is emptied first when it has ``most`` entries; 0: REMEMBERED."""
+    if len(table) >= (most or REMEMBERED):
+        table.clear()
+    table[key] = value
+    return value
 
 
 LONGEST = 1 << 16

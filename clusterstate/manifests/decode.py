@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from clusterstate.changes import remember
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.api_checks import refused, refused_spec
 from clusterstate.manifests.documents import Item, Manifest, parse_json, split
@@ -16,7 +17,7 @@ from clusterstate.manifests.fields import LENIENT, Checks, Fields, Strictness, d
 from clusterstate.manifests.kinds import KINDS, SPEC, ManifestKind
 from clusterstate.manifests.known_fields import has_only_known, unknown_fields
 from clusterstate.manifests.node_reading import NodeReader, SharedImages
-from clusterstate.manifests.pod_reading import PodReader, ReadPod, names_label_keys, remember, spec_of_text
+from clusterstate.manifests.pod_reading import PodReader, ReadPod, names_label_keys, spec_of_text
 from clusterstate.objects import ClusterObject, LabelSelector, Node, ObjectMeta, Pod, PodDisruptionBudget, PodSpec
 
 T = TypeVar("T", bound=Hashable)

@@ -7,9 +7,10 @@ from typing import Annotated, Any
 
 import msgspec
 
+from clusterstate.changes import remember
 from clusterstate.manifests.fields import Fields
 from clusterstate.manifests.kinds import NODE_CONDITION, TAINT
-from clusterstate.manifests.pod_reading import FAULTS, Metadata, remember
+from clusterstate.manifests.pod_reading import FAULTS, Metadata
 from clusterstate.objects import (
     NO_LABELS,
     NO_RESOURCES,
@@ -125,18 +126,16 @@ class NodeReader:
             found = Fields({"amounts": amounts}, faults).resources("amounts")
             if faults:
                 return UNREADABLE
-            found = self._share(found)
-            remember(self._amounts, key, found)
+            found = remember(self._amounts, key, self._share(found))
         return found
 
     def _all(self, seen: tuple[Any, ...] | None, make: Callable[[Any], Any]) -> tuple[Any, ...]:
         """What is made of each; of equal ones the same."""
         if not seen:
             return ()
-        found = self._parts.get(seen)
+        found: tuple[Any, ...] | None = self._parts.get(seen)
         if found is None:
-            found = tuple(self._share(tuple(map(make, seen))))
-            remember(self._parts, seen, found)
+            found = remember(self._parts, seen, tuple(self._share(tuple(map(make, seen)))))
         return found
 
     def _image_list(
@@ -155,8 +154,8 @@ class NodeReader:
     def _image(self, seen: ImageProjection, given: Mapping[str, Any]) -> _KnownImage:
         found = self._images.get(seen)
         if found is None or (given and not found.manifest):
-            found = _KnownImage(seen, self._share(ContainerImage(seen.names, seen.sizeBytes)), given)
-            remember(self._images, seen, found)
+            image = self._share(ContainerImage(seen.names, seen.sizeBytes))
+            found = remember(self._images, seen, _KnownImage(seen, image, given))
         return found
 
 
@@ -205,7 +204,4 @@ class SharedImages:
         found = self._seen.get((*image["names"], image["sizeBytes"]))
         if found is not None:
             return found
-        if len(self._seen) >= REMEMBERED_IMAGES:
-            self._seen.clear()
-        self._seen[*image["names"], image["sizeBytes"]] = image
-        return image
+        return remember(self._seen, (*image["names"], image["sizeBytes"]), image, REMEMBERED_IMAGES)

@@ -14,6 +14,7 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
+from clusterstate.changes import remember
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.fields import Fields
 from clusterstate.manifests.kinds import (
@@ -40,9 +41,6 @@ from clusterstate.objects import (
     ResourceClaimStatus,
 )
 from kubecel.api_names import is_object_name
-
-REMEMBERED = 16_384
-"""Entries of each table; a full one starts anew."""
 
 FAULTY = PodGrants(FrozenMap())
 """Stands for grants that cannot be read."""
@@ -220,7 +218,7 @@ class PodReader:
             return None
         text = self._encode(spec)
         return ReadPod(
-            self._texts.get(text) or self._new_text(text),
+            self._texts.get(text) or remember(self._texts, text, text),
             self._metadata(meta),
             intern(node_name) if node_name else "",
             intern(status.phase) if status.phase else "",
@@ -233,10 +231,6 @@ class PodReader:
             kind,
             version,
         )
-
-    def _new_text(self, text: bytes) -> bytes:
-        remember(self._texts, text, text)
-        return text
 
     def _is_named(self, name: str, namespace: str) -> bool:
         """Whether name and namespace are such as an API server takes."""
@@ -263,27 +257,23 @@ class PodReader:
         key = bytes(labels) if isinstance(labels, msgspec.Raw) else tuple(labels.items())
         found = self._labels.get(key)
         if found is None:
-            found = self._new_label_set(labels)
-            remember(self._labels, key, found)
+            plain = msgspec.json.decode(labels, type=_LABELS) if isinstance(labels, msgspec.Raw) else labels
+            found = remember(self._labels, key, self.share(FrozenMap(plain)) if plain else NO_LABELS)
         return found
-
-    def _new_label_set(self, labels: dict[str, str] | msgspec.Raw) -> Labels:
-        plain = msgspec.json.decode(labels, type=_LABELS) if isinstance(labels, msgspec.Raw) else labels
-        return self.share(FrozenMap(plain)) if plain else NO_LABELS
 
     def _owner_references(self, owners: Any) -> tuple[OwnerReference, ...]:
         key = bytes(owners) if isinstance(owners, msgspec.Raw) else tuple(owners)
         found = self._owners.get(key)
         if found is None:
-            found = self.share(_new_owners(owners))
-            remember(self._owners, key, found)
+            seen = msgspec.json.decode(owners, type=_OWNERS) if isinstance(owners, msgspec.Raw) else owners
+            read = tuple(OwnerReference(o.kind, o.name, o.uid, o.controller, o.apiVersion) for o in seen or ())
+            found = remember(self._owners, key, self.share(read))
         return found
 
     def _pod_conditions(self, seen: tuple[Condition, ...]) -> tuple[PodCondition, ...]:
         found = self._conditions.get(seen)
         if found is None:
-            found = tuple(PodCondition(c.type, c.status, c.reason) for c in seen)
-            remember(self._conditions, seen, found)
+            found = remember(self._conditions, seen, tuple(PodCondition(c.type, c.status, c.reason) for c in seen))
         return found
 
     def _pod_grants(self, status: PodStatusFields) -> PodGrants | None:
@@ -305,15 +295,7 @@ class PodReader:
     def share(self, value: T) -> T:
         """The first value seen that equals this one."""
         found = self._shared.get(value)
-        if found is None:
-            remember(self._shared, value, value)
-            return value
-        return cast("T", found)
-
-
-def _new_owners(owners: Any) -> tuple[OwnerReference, ...]:
-    seen = msgspec.json.decode(owners, type=_OWNERS) if isinstance(owners, msgspec.Raw) else owners
-    return tuple(OwnerReference(o.kind, o.name, o.uid, o.controller, o.apiVersion) for o in seen or ())
+        return remember(self._shared, value, value) if found is None else cast("T", found)
 
 
 def _new_grants(containers: Iterable[Granted], of_pod: Mapping[str, Any]) -> PodGrants:
@@ -333,13 +315,6 @@ def _claims(status: PodStatusFields) -> tuple[ResourceClaimStatus, ...] | None:
     given = Fields({"resourceClaimStatuses": status.resourceClaimStatuses}, faults)
     claims = tuple(map(CLAIM_STATUS.read, given.children("resourceClaimStatuses")))
     return None if faults else claims
-
-
-def remember(table: dict[Any, Any], key: Hashable, value: object) -> None:
-    """Adds to a table, which is emptied first when it is full."""
-    if len(table) >= REMEMBERED:
-        table.clear()
-    table[key] = value
 
 
 def reports_grants(status: PodStatusFields) -> bool:
@@ -410,10 +385,7 @@ class SettledPods:
 
     def _is_settled(self, text: bytes) -> bool:
         found = self._settled.get(text)
-        if found is None:
-            found = _is_settled(text)
-            remember(self._settled, text, found)
-        return found
+        return remember(self._settled, text, _is_settled(text)) if found is None else found
 
 
 def is_pod(kind: str, version: str) -> bool:

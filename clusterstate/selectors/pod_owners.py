@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import msgspec
 
-from clusterstate.changes import Reads
+from clusterstate.changes import Reads, remember
 from clusterstate.cluster_objects import ClusterObjects, Name
 from clusterstate.growable import IntArray, constant_row
 from clusterstate.objects import (
@@ -281,9 +281,7 @@ class _Index:
         key = (pod.namespace, bool(pod.labels), read)
         owners = self._memo.get(key)
         if owners is None:
-            if len(self._memo) >= MOST_REMEMBERED:
-                self._memo.clear()
-            owners = self._memo[key] = namespace.owners(pod.labels)
+            owners = remember(self._memo, key, namespace.owners(pod.labels), MOST_REMEMBERED)
         return owners
 
 
@@ -320,9 +318,7 @@ def _remembered(
     try:
         return memo[key]
     except KeyError:
-        if len(memo) >= MOST_REMEMBERED:
-            memo.clear()
-        return memo.setdefault(key, make(pod, snapshot))
+        return remember(memo, key, make(pod, snapshot), MOST_REMEMBERED)
 
 
 def _by_labels(pod: PodInfo, snapshot: Snapshot) -> Matcher | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 import numpy as np
 
-from clusterstate.changes import Reads
+from clusterstate.changes import Reads, remember
 from clusterstate.growable import ABSENT
 from clusterstate.objects import NO_LABELS, Labels, PodAffinityTerm
 from clusterstate.pod_counts import Tally
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from clusterstate.podinfo import Reach
 
 
-MOST_PODS = 4096
-"""Pod classes of which the counts of one rule are held."""
+MOST_REMEMBERED = 4096
+"""Pod classes of which something is remembered."""
 
 Tallies = dict[str, Tally]
 """By topology key."""
@@ -67,11 +67,7 @@ def held_for(snapshot: Snapshot, rule: Hashable, pod: PodInfo) -> HeldTallies:
     """Those of a rule for a pod class."""
     memo: dict[PodInfo, HeldTallies] = snapshot.derived(("held tallies", rule), Reads(0), dict)
     held = memo.get(pod)
-    if held is None:
-        if len(memo) >= MOST_PODS:
-            memo.clear()
-        held = memo[pod] = HeldTallies()
-    return held
+    return remember(memo, pod, HeldTallies(), MOST_REMEMBERED) if held is None else held
 
 
 FEW_ROWS = 8
@@ -208,9 +204,6 @@ def is_somewhere(snapshot: Snapshot, tally: Tally, *, nominated: bool = True) ->
     return bool(np.count_nonzero(snapshot.domain_sums(tally, nominated=nominated)[1:] > 0))
 
 
-MOST_REMEMBERED = 4096
-
-
 class Term(msgspec.Struct, frozen=True, cache_hash=True):
     """Picks pods by namespace and labels; equal terms pick the same."""
 
@@ -305,11 +298,7 @@ class TermRules(msgspec.Struct, frozen=True):
             return NO_TERMS
         memo: dict[PodInfo, OwnTerms] = snapshot.derived(("own affinity terms", self.name), self.reads, dict)
         terms = memo.get(pod)
-        if terms is None:
-            if len(memo) >= MOST_REMEMBERED:
-                memo.clear()
-            terms = memo[pod] = self._own(pod, snapshot)
-        return terms
+        return remember(memo, pod, self._own(pod, snapshot), MOST_REMEMBERED) if terms is None else terms
 
     def _own(self, pod: PodInfo, snapshot: Snapshot) -> OwnTerms:
         groups = {
@@ -396,10 +385,8 @@ class RequiredAffinity(msgspec.Struct, frozen=True, eq=False):
         memo: dict[PodInfo, RequiredAffinity] = snapshot.derived(("required affinity", rules.name), rules.reads, dict)
         asked = memo.get(pod)
         if asked is None:
-            if len(memo) >= MOST_REMEMBERED:
-                memo.clear()
             own, labels = rules.own(pod, snapshot), rules.namespace_labels(pod, snapshot)
-            asked = memo[pod] = cls(rules, pod, own, labels)
+            asked = remember(memo, pod, cls(rules, pod, own, labels), MOST_REMEMBERED)
         return asked
 
     def wanted(self, snapshot: Snapshot) -> Tallies:

@@ -9,7 +9,7 @@ from functools import lru_cache, partial
 import msgspec
 import numpy as np
 
-from clusterstate.changes import Reads
+from clusterstate.changes import Reads, remember
 from clusterstate.footprint import spread_labels
 from clusterstate.growable import ABSENT, IntArray, Mask
 from clusterstate.objects import Labels, LabelSelector, Node, Requirement, Taint, TopologySpreadConstraint
@@ -214,11 +214,9 @@ class SpreadRules(msgspec.Struct, frozen=True, eq=False):
         key = (self, pod if selector is None else selector, action)
         found = memo.get(key)
         if found is None:
-            if len(memo) >= MOST_REMEMBERED:
-                memo.clear()
             compiled = (self.compile(c, pod.labels) for c in own or self.defaults if c.when_unsatisfiable == action)
             found = tuple(c if selector is None else msgspec.structs.replace(c, selector=selector) for c in compiled)
-            memo[key] = found
+            remember(memo, key, found, MOST_REMEMBERED)
         return found
 
     def pod_key(self, pod: PodInfo, snapshot: Snapshot) -> Hashable:
@@ -329,8 +327,6 @@ def compile_1_36(constraint: TopologySpreadConstraint, labels: Labels) -> Spread
         honoured_taints=KEEPS_OUT if constraint.node_taints_policy == HONOR else (),
     )
 
-
-"""Selectors of which it is remembered what they count."""
 
 Selectors = tuple[Matcher, ...]
 

@@ -9,7 +9,7 @@ from functools import partial
 import msgspec
 import numpy as np
 
-from clusterstate.changes import Reads
+from clusterstate.changes import Reads, remember
 from clusterstate.growable import ABSENT, IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import Matcher
@@ -151,9 +151,7 @@ class Plan(msgspec.Struct, frozen=True, eq=False):
         name = (key, domains.tobytes())
         mask = self.masks.get(name)
         if mask is None:
-            if len(self.masks) >= MOST_MASKS:
-                self.masks.clear()
-            mask = self.masks[name] = domains[codes]
+            mask = remember(self.masks, name, domains[codes], MOST_MASKS)
             mask.flags.writeable = False
         return mask
 
@@ -242,9 +240,7 @@ def plan_of(pod: PodInfo, whole: Snapshot, constraints: Constraints, grounds: Gr
     name = (grounds, pod, constraints, len(whole))
     plan = memo.get(name)
     if plan is None:
-        if len(memo) >= MOST_GROUNDS:
-            memo.clear()
-        plan = memo[name] = _make_plan(pod, whole, constraints, grounds)
+        plan = remember(memo, name, _make_plan(pod, whole, constraints, grounds), MOST_GROUNDS)
     return plan
 
 

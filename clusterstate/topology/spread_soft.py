@@ -8,7 +8,7 @@ from functools import partial
 import msgspec
 import numpy as np
 
-from clusterstate.changes import Reads
+from clusterstate.changes import Reads, remember
 from clusterstate.growable import ABSENT, NO_NUMBERS, IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import Matcher
@@ -109,9 +109,8 @@ class SoftPlans(msgspec.Struct, frozen=True, eq=False):
         name = (pod.namespace, spec.node_selector, spec.affinity, spec.tolerations, constraints, all_keys, size)
         plan = memo.get(name)
         if plan is None:
-            if len(memo) >= max(MOST_PLANS, PLAN_ROWS // max(size, 1)):
-                memo.clear()
-            plan = memo[name] = self.make(pod, whole, constraints, all_keys)
+            most = max(MOST_PLANS, PLAN_ROWS // max(size, 1))
+            plan = remember(memo, name, self.make(pod, whole, constraints, all_keys), most)
         return plan
 
 

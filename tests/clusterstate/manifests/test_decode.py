@@ -376,7 +376,7 @@ def test_equal_nodes_share_parts() -> None:
 
 def test_shared_tables_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """A full table starts anew and nothing else changes."""
-    monkeypatch.setattr("clusterstate.manifests.pod_reading.REMEMBERED", 2)
+    monkeypatch.setattr("clusterstate.changes.REMEMBERED", 2)
     decoder = Decoder()
     for i in [0, 1, 2, 3, 0]:
         found = decoder.decode_object(pod(priority=i))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterstate.manifests import pod_reading
+from clusterstate import changes
 from clusterstate.manifests.decode import Decoder, PodDecoder
 from clusterstate.manifests.fields import Fields
 from clusterstate.manifests.kinds import NODE, encode_object
@@ -172,7 +172,7 @@ def test_parts_that_nodes_have_in_common() -> None:
 
 def test_tables_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """With tables of one entry nodes are read as with large ones."""
-    monkeypatch.setattr(pod_reading, "REMEMBERED", 1)
+    monkeypatch.setattr(changes, "REMEMBERED", 1)
     reader = NodeReader(PodDecoder(None).share)
     for number in range(6):
         manifest = changed(node(number), "status.images", IMAGES[number % 3 :])
