@@ -296,7 +296,7 @@ class EphemeralClaim(msgspec.Struct, frozen=True):
     """The claim that an ephemeral volume of one pod leads to; it has to be that pod's own.
 
     No part of the API: it stands in a spec for the EphemeralVolume where a release reads those
-    (``clusterstate.views``).
+    (``with_ephemeral_claims``).
     """
 
     claim_name: str
@@ -390,6 +390,16 @@ class PodSpec(msgspec.Struct, frozen=True, cache_hash=True):
     resource_claims: tuple[PodResourceClaim, ...] = ()
     in_use: RequestsInUse | None = None
     """No part of the API's spec; a release that reads resize status puts it there (``pod_view_1_36``)."""
+
+    @property
+    def required_nodes(self) -> tuple[NodeSelectorTerm, ...] | None:
+        """The terms of the required node affinity; None without one."""
+        return self.affinity.node_affinity.required if self.affinity and self.affinity.node_affinity else None
+
+    @property
+    def preferred_nodes(self) -> tuple[PreferredSchedulingTerm, ...]:
+        """The terms of the preferred node affinity."""
+        return self.affinity.node_affinity.preferred if self.affinity and self.affinity.node_affinity else ()
 
 
 class PodCondition(msgspec.Struct, frozen=True):

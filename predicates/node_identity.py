@@ -158,8 +158,7 @@ def explain_host(pod: PodInfo, snapshot: Snapshot, _: str) -> Refusal:
 
 
 def _terms_of(pod: PodInfo) -> Terms:
-    affinity = pod.spec.affinity
-    return affinity.node_affinity.required if affinity and affinity.node_affinity else None
+    return pod.spec.required_nodes
 
 
 def _term_needs(snapshot: Snapshot, terms: Iterable[NodeSelectorTerm]) -> tuple[tuple[Need, ...], ...]:

@@ -45,8 +45,7 @@ Terms = tuple[PreferredSchedulingTerm, ...]
 
 
 def _preferred(pod: PodInfo) -> Terms:
-    affinity = pod.spec.affinity
-    return affinity.node_affinity.preferred if affinity and affinity.node_affinity else ()
+    return pod.spec.preferred_nodes
 
 
 def no_preference(pod: PodInfo) -> int | None:

@@ -27,17 +27,10 @@ from clusterstate.objects import (
 )
 from kubecel.api_names import go_quote, label_value_errors, qualified_name_errors, worded_1_20, worded_1_36
 
-LABEL_SELECTOR_OPERATORS = frozenset({"In", "NotIn", "Exists", "DoesNotExist"})
-NODE_SELECTOR_OPERATORS = LABEL_SELECTOR_OPERATORS | {"Gt", "Lt"}
-
-_VALUE_COUNTS: dict[str, tuple[Callable[[int], bool], str]] = {
-    "In": (lambda n: n > 0, "for 'in', 'notin' operators, values set can't be empty"),
-    "NotIn": (lambda n: n > 0, "for 'in', 'notin' operators, values set can't be empty"),
-    "Exists": (lambda n: n == 0, "values set must be empty for exists and does not exist"),
-    "DoesNotExist": (lambda n: n == 0, "values set must be empty for exists and does not exist"),
-    "Gt": (lambda n: n == 1, "for 'Gt', 'Lt' operators, exactly one value is required"),
-    "Lt": (lambda n: n == 1, "for 'Gt', 'Lt' operators, exactly one value is required"),
-}
+LABEL_SELECTOR_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
+NODE_SELECTOR_OPERATORS = (*LABEL_SELECTOR_OPERATORS, "Gt", "Lt")
+FIELD_OPERATORS = ("In", "NotIn")
+NO_INTEGER = "for 'Gt', 'Lt' operators, the value must be an integer"
 
 _INT64 = re.compile(r"[+-]?0*[0-9]{1,19}")
 
@@ -61,20 +54,6 @@ def parse_int64(text: str) -> int | None:
 # --- validity ------------------------------------------------------------------------------
 
 
-def key_error(key: str) -> str | None:
-    """The text for a key that is not a qualified name."""
-    errors = qualified_name_errors(key)
-    return f"invalid label key {go_quote(key)}: {'; '.join(errors)}" if errors else None
-
-
-def value_error(key: str, value: str) -> str | None:
-    """The text for a value that no label can have."""
-    errors = label_value_errors(value)
-    if not errors:
-        return None
-    return f"invalid label value: {go_quote(value)}: at key: {go_quote(key)}: {'; '.join(errors)}"
-
-
 def requirement_error(requirement: Requirement, operators: Collection[str] = NODE_SELECTOR_OPERATORS) -> str | None:
     """The first fault of a requirement, None when it is valid. Upstream: 1.16 ``labels.NewRequirement``.
 
@@ -84,14 +63,25 @@ def requirement_error(requirement: Requirement, operators: Collection[str] = NOD
     if operator not in operators:
         kind = "node" if "Gt" in operators else "pod"
         return f"{go_quote(operator)} is not a valid {kind} selector operator"
-    if error := key_error(key):
+    if errors := qualified_name_errors(key):
+        return f"invalid label key {go_quote(key)}: {'; '.join(errors)}"
+    if error := _count_error(operator, len(values)):
         return error
-    count_is_right, count_error = _VALUE_COUNTS[operator]
-    if not count_is_right(len(values)):
-        return count_error
     if operator in ("Gt", "Lt") and parse_int64(values[0]) is None:
-        return "for 'Gt', 'Lt' operators, the value must be an integer"
-    return next((error for value in values if (error := value_error(key, value))), None)
+        return NO_INTEGER
+    for value in values:
+        if errors := label_value_errors(value):
+            return f"invalid label value: {go_quote(value)}: at key: {go_quote(key)}: {'; '.join(errors)}"
+    return None
+
+
+def _count_error(operator: str, count: int) -> str | None:
+    """What is wrong with so many values."""
+    if operator in ("In", "NotIn"):
+        return None if count else "for 'in', 'notin' operators, values set can't be empty"
+    if operator in ("Exists", "DoesNotExist"):
+        return "values set must be empty for exists and does not exist" if count else None
+    return None if count == 1 else "for 'Gt', 'Lt' operators, exactly one value is required"
 
 
 # --- matching ------------------------------------------------------------------------------
@@ -215,7 +205,7 @@ def _equalities(labels: Mapping[str, str]) -> tuple[Requirement, ...]:
     return tuple(Requirement(key, "In", (labels[key],)) for key in sorted(labels))
 
 
-def requirements_of(selector: LabelSelector) -> tuple[Requirement, ...]:
+def _requirements_of(selector: LabelSelector) -> tuple[Requirement, ...]:
     """matchLabels in the order of their keys, then matchExpressions."""
     return _equalities(selector.match_labels) + selector.match_expressions
 
@@ -227,7 +217,7 @@ def _known(compiled: Matcher | str) -> Matcher:
 
 
 @lru_cache(maxsize=8192)
-def _compile(requirements: tuple[Requirement, ...], operators: frozenset[str], empty: Matcher) -> Matcher | str:
+def _compile(requirements: tuple[Requirement, ...], operators: tuple[str, ...], empty: Matcher) -> Matcher | str:
     """A matcher, or the text of the first fault."""
     for requirement in requirements:
         if error := requirement_error(requirement, operators):
@@ -237,7 +227,7 @@ def _compile(requirements: tuple[Requirement, ...], operators: frozenset[str], e
 
 @lru_cache(maxsize=8192)
 def _compile_label_selector(selector: LabelSelector) -> Matcher | str:
-    return _compile(requirements_of(selector), LABEL_SELECTOR_OPERATORS, empty=EVERYTHING)
+    return _compile(_requirements_of(selector), LABEL_SELECTOR_OPERATORS, empty=EVERYTHING)
 
 
 @lru_cache(maxsize=8192)
@@ -271,16 +261,6 @@ def any_tolerates(tolerations: Iterable[Toleration], taint: Taint) -> bool:
     return any(tolerates(toleration, taint) for toleration in tolerations)
 
 
-LABEL_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
-FIELD_OPERATORS = ("In", "NotIn")
-
-NO_VALUES = "for 'in', 'notin' operators, values set can't be empty"
-SOME_VALUES = "values set must be empty for exists and does not exist"
-NOT_ONE_VALUE = "for 'Gt', 'Lt' operators, exactly one value is required"
-NO_INTEGER = "for 'Gt', 'Lt' operators, the value must be an integer"
-NOT_ONE_FIELD_VALUE = "must have one element"
-
-
 def aggregate(errors: Iterable[str]) -> str | None:
     """Several errors as one text: each once, in brackets unless there is just one; None without any.
 
@@ -292,9 +272,9 @@ def aggregate(errors: Iterable[str]) -> str | None:
     return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]"
 
 
-def field_error(requirement: Requirement) -> str | None:
-    """The fault of a matchFields requirement: only In and NotIn with one value are valid."""
-    if requirement.operator not in ("In", "NotIn"):
+def _field_error(requirement: Requirement) -> str | None:
+    """Only In and NotIn with one value are valid."""
+    if requirement.operator not in FIELD_OPERATORS:
         return f"{go_quote(requirement.operator)} is not a valid node field selector operator"
     if len(requirement.values) != 1:
         count, operator = len(requirement.values), go_quote(requirement.operator)
@@ -307,7 +287,7 @@ def term_error(term: NodeSelectorTerm) -> str | None:
     """The first fault of a node selector term, matchExpressions first; None when it is valid."""
     faults = (
         *(requirement_error(requirement, NODE_SELECTOR_OPERATORS) for requirement in term.match_expressions),
-        *(field_error(requirement) for requirement in term.match_fields),
+        *(_field_error(requirement) for requirement in term.match_fields),
     )
     return next((fault for fault in faults if fault), None)
 
@@ -320,21 +300,15 @@ def counts_as_preferred(term: PreferredSchedulingTerm) -> bool:
 # --- 1.20 ----------------------------------------------------------------------------------
 
 
-def _term_errors_1_20(terms: Iterable[NodeSelectorTerm]) -> Iterator[str]:
-    for term in terms:
-        if error := term_error(term):
-            yield worded_1_20(error)
-
-
 def node_selector_error_1_20(terms: Iterable[NodeSelectorTerm]) -> str | None:
     """The faults of a node selector's terms, None when it is valid. Upstream: 1.20 NewNodeSelector."""
-    return aggregate(_term_errors_1_20(terms))
+    return aggregate(worded_1_20(error) for term in terms if (error := term_error(term)))
 
 
 @lru_cache(maxsize=8192)
 def preferred_error_1_20(terms: tuple[PreferredSchedulingTerm, ...]) -> str | None:
     """The faults of preferred terms that count, None without any. Upstream: 1.20 NewPreferredSchedulingTerms."""
-    return aggregate(_term_errors_1_20(term.preference for term in terms if counts_as_preferred(term)))
+    return node_selector_error_1_20(term.preference for term in terms if counts_as_preferred(term))
 
 
 # --- 1.36 ----------------------------------------------------------------------------------
@@ -375,19 +349,14 @@ def _term_errors_1_36(term: NodeSelectorTerm, path: str) -> Iterator[str]:
         yield from _field_errors(requirement, f"{path}.matchFields[{index}]")
 
 
-def label_requirement_error_1_36(requirement: Requirement) -> str | None:
-    """Every fault of a requirement of a label selector as one text, None without any; paths begin at it."""
-    return aggregate(error.removeprefix(".") for error in _label_errors(requirement, ""))
-
-
 def _label_errors(requirement: Requirement, path: str) -> Iterator[str]:
     """Upstream: 1.36 ``labels.NewRequirement``."""
     key, operator, values = requirement.key, requirement.operator, requirement.values
-    if operator not in LABEL_OPERATORS:
-        yield _unsupported(f"{path}.operator", operator, LABEL_OPERATORS)
+    if operator not in NODE_SELECTOR_OPERATORS:
+        yield _unsupported(f"{path}.operator", operator, NODE_SELECTOR_OPERATORS)
         return
     if errors := qualified_name_errors(key):
-        yield f"{path}.key: Invalid value: {go_quote(key)}: {_since_1_36(errors)}"
+        yield f"{path}.key: Invalid value: {go_quote(key)}: {worded_1_36('; '.join(errors))}"
     if error := _count_error(operator, len(values)):
         yield f"{path}.values: Invalid value: {_list(values)}: {error}"
     if operator in ("Gt", "Lt"):
@@ -396,22 +365,14 @@ def _label_errors(requirement: Requirement, path: str) -> Iterator[str]:
                 yield f"{path}.values[{index}]: Invalid value: {go_quote(value)}: {NO_INTEGER}"
     for index, value in enumerate(values):
         if errors := label_value_errors(value):
-            yield f"{path}.values[{index}][{key}]: Invalid value: {go_quote(value)}: {_since_1_36(errors)}"
-
-
-def _count_error(operator: str, count: int) -> str | None:
-    if operator in ("In", "NotIn"):
-        return None if count else NO_VALUES
-    if operator in ("Exists", "DoesNotExist"):
-        return SOME_VALUES if count else None
-    return None if count == 1 else NOT_ONE_VALUE
+            yield f"{path}.values[{index}][{key}]: Invalid value: {go_quote(value)}: {worded_1_36('; '.join(errors))}"
 
 
 def _field_errors(requirement: Requirement, path: str) -> Iterator[str]:
     if requirement.operator not in FIELD_OPERATORS:
         yield _unsupported(f"{path}.operator", requirement.operator, FIELD_OPERATORS)
     elif len(requirement.values) != 1:
-        yield f"{path}.values: Invalid value: {_list(requirement.values)}: {NOT_ONE_FIELD_VALUE}"
+        yield f"{path}.values: Invalid value: {_list(requirement.values)}: must have one element"
 
 
 def _unsupported(path: str, value: str, supported: Iterable[str]) -> str:
@@ -421,10 +382,6 @@ def _unsupported(path: str, value: str, supported: Iterable[str]) -> str:
 def _list(values: Sequence[str]) -> str:
     """A list as JSON; the API leaves an empty one out."""
     return f"[{','.join(map(go_quote, values))}]" if values else "null"
-
-
-def _since_1_36(errors: Iterable[str]) -> str:
-    return worded_1_36("; ".join(errors))
 
 
 BEFORE, SINCE = "is not a valid pod selector operator", "is not a valid label selector operator"
@@ -451,5 +408,6 @@ def compile_selector_1_36(selector: LabelSelector | None) -> Matcher:
     except SelectorError as error:
         if SINCE in str(error) or selector is None:
             raise
-        found = map(label_requirement_error_1_36, requirements_of(selector))
+        wrong = ([fault.removeprefix(".") for fault in _label_errors(r, "")] for r in _requirements_of(selector))
+        found = map(aggregate, wrong)
         raise SelectorError(next((text for text in found if text), str(error))) from None

@@ -6,7 +6,7 @@ Rows without a node object have no labels. Release 1.16.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from clusterstate.growable import ABSENT, IntArray, Mask
 from clusterstate.objects import NodeSelectorTerm, PreferredSchedulingTerm, Requirement
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import (
+    Matcher,
     SelectorError,
     compile_map,
     compile_requirement,
@@ -136,7 +137,7 @@ def node_affinity_mask(snapshot: Snapshot, terms: Iterable[NodeSelectorTerm], *,
 
 def selects_nodes(pod: PodInfo) -> bool:
     """Whether the pod has a nodeSelector or a required node affinity at all."""
-    return bool(pod.spec.node_selector) or _required(pod) is not None
+    return bool(pod.spec.node_selector) or pod.spec.required_nodes is not None
 
 
 def pod_matches_nodes(pod: PodInfo, snapshot: Snapshot) -> Mask:
@@ -144,11 +145,7 @@ def pod_matches_nodes(pod: PodInfo, snapshot: Snapshot) -> Mask:
 
     Upstream: 1.16 ``PodMatchesNodeSelectorAndAffinityTerms``.
     """
-    terms = _required(pod)
-    if terms is None:
-        return node_selector_mask(snapshot, pod.spec.node_selector)
-    out = node_affinity_mask(snapshot, terms)
-    return out & node_selector_mask(snapshot, pod.spec.node_selector) if pod.spec.node_selector else out
+    return _picked(pod, snapshot, node_selector_mask)
 
 
 def pod_matches_nodes_1_20(pod: PodInfo, snapshot: Snapshot) -> Mask:
@@ -156,16 +153,16 @@ def pod_matches_nodes_1_20(pod: PodInfo, snapshot: Snapshot) -> Mask:
 
     Upstream: 1.20 ``PodMatchesNodeSelectorAndAffinityTerms`` and 1.36 ``RequiredNodeAffinity.Match``.
     """
-    terms, pairs = _required(pod), pod.spec.node_selector
+    return _picked(pod, snapshot, labelled_mask)
+
+
+def _picked(pod: PodInfo, snapshot: Snapshot, labelled: Callable[[Snapshot, Mapping[str, str]], Mask]) -> Mask:
+    """labelled: the rows that a nodeSelector picks."""
+    terms, pairs = pod.spec.required_nodes, pod.spec.node_selector
     if terms is None:
-        return labelled_mask(snapshot, pairs)
+        return labelled(snapshot, pairs)
     out = node_affinity_mask(snapshot, terms)
-    return out & labelled_mask(snapshot, pairs) if pairs else out
-
-
-def _required(pod: PodInfo) -> tuple[NodeSelectorTerm, ...] | None:
-    affinity = pod.spec.affinity
-    return affinity.node_affinity.required if affinity and affinity.node_affinity else None
+    return out & labelled(snapshot, pairs) if pairs else out
 
 
 def preferred_weights(pod: PodInfo, snapshot: Snapshot) -> IntArray:
@@ -174,18 +171,23 @@ def preferred_weights(pod: PodInfo, snapshot: Snapshot) -> IntArray:
     Terms of weight 0 are passed over, a term without matchExpressions picks no row, matchFields are not read.
     Raises SelectorError with the text of the first invalid expression. Upstream: 1.16 CalculateNodeAffinityPriorityMap.
     """
-    affinity = pod.spec.affinity
-    return preferred_weights_of(
-        affinity.node_affinity.preferred if affinity and affinity.node_affinity else (), snapshot
-    )
+    return preferred_weights_of(pod.spec.preferred_nodes, snapshot)
 
 
-def preferred_weights_of(terms: Iterable[PreferredSchedulingTerm], snapshot: Snapshot) -> IntArray:
-    """The same of some preferred terms."""
+def _compiled(term: NodeSelectorTerm) -> Matcher:
+    return compile_requirements(term.match_expressions)
+
+
+def preferred_weights_of(
+    terms: Iterable[PreferredSchedulingTerm],
+    snapshot: Snapshot,
+    compiled: Callable[[NodeSelectorTerm], Matcher] = _compiled,
+) -> IntArray:
+    """The same of some preferred terms. compiled: a term as the release matches it; may raise SelectorError."""
     out = np.zeros(len(snapshot), np.int64)
     for preferred in terms:
         if preferred.weight:
-            matcher = compile_requirements(preferred.preference.match_expressions)
+            matcher = compiled(preferred.preference)
             if not matcher.never:
                 out += preferred.weight * requirements_mask(snapshot, matcher.requirements)
     return out

@@ -32,7 +32,7 @@ from clusterstate.selectors.matching import (
     compile_label_selector,
     compile_requirements,
 )
-from clusterstate.selectors.node_selection import node_selector_mask, requirements_mask
+from clusterstate.selectors.node_selection import node_selector_mask, preferred_weights_of, requirements_mask
 from clusterstate.snapshot import Snapshot
 from clusterstate.topology.pod_affinity import HARD, REPEL, SOFT, domain_tally, terms_of
 from kubecel.api_names import go_quote, label_value_errors, qualified_name_errors
@@ -75,12 +75,7 @@ def value_error_1_4(requirement: Requirement) -> str | None:
 def selects_nodes_1_4(pod: PodInfo) -> bool:
     """Whether the pod has a nodeSelector, a required node affinity, or an affinity that cannot be read."""
     spec = pod.spec
-    return bool(spec.node_selector) or _required(pod) is not None or affinity_error(spec) is not None
-
-
-def _required(pod: PodInfo) -> tuple[NodeSelectorTerm, ...] | None:
-    affinity = pod.spec.affinity
-    return affinity.node_affinity.required if affinity and affinity.node_affinity else None
+    return bool(spec.node_selector) or spec.required_nodes is not None or affinity_error(spec) is not None
 
 
 def pod_matches_nodes_1_4(pod: PodInfo, snapshot: Snapshot) -> Mask:
@@ -91,19 +86,13 @@ def pod_matches_nodes_1_4(pod: PodInfo, snapshot: Snapshot) -> Mask:
     """
     if affinity_error(pod.spec) is not None:
         return np.zeros(len(snapshot), np.bool_)
-    terms = _required(pod)
-    out = None if terms is None else _any_term(snapshot, terms)
-    if out is None or pod.spec.node_selector:
-        picked = node_selector_mask(snapshot, pod.spec.node_selector)
-        out = picked if out is None else out & picked
-    return out
-
-
-def _any_term(snapshot: Snapshot, terms: Iterable[NodeSelectorTerm]) -> Mask:
+    terms, pairs = pod.spec.required_nodes, pod.spec.node_selector
+    if terms is None:
+        return node_selector_mask(snapshot, pairs)
     out: Mask = np.zeros(len(snapshot), np.bool_)
     for requirements in valid_terms_1_4(terms):
         out = out | requirements_mask(snapshot, requirements)
-    return out
+    return out & node_selector_mask(snapshot, pairs) if pairs else out
 
 
 def valid_terms_1_4(terms: Iterable[NodeSelectorTerm]) -> Iterator[tuple[Requirement, ...]]:
@@ -122,22 +111,19 @@ def preferred_weights_1_4(pod: PodInfo, snapshot: Snapshot) -> IntArray:
     Terms of weight 0 are passed over, one without matchExpressions picks no row.
     Raises SelectorError with the text of the first invalid expression. Upstream: 1.4 CalculateNodeAffinityPriority.
     """
-    affinity = pod.spec.affinity
-    terms = affinity.node_affinity.preferred if affinity and affinity.node_affinity else ()
-    return preferred_weights_of_1_4(terms, snapshot)
+    return preferred_weights_of_1_4(pod.spec.preferred_nodes, snapshot)
 
 
 def preferred_weights_of_1_4(terms: Iterable[PreferredSchedulingTerm], snapshot: Snapshot) -> IntArray:
     """The same of some preferred terms."""
-    out = np.zeros(len(snapshot), np.int64)
-    for preferred in terms:
-        if preferred.weight:
-            matcher = _compile(preferred.preference)
-            if isinstance(matcher, str):
-                raise SelectorError(matcher)
-            if not matcher.never:
-                out += preferred.weight * requirements_mask(snapshot, matcher.requirements)
-    return out
+    return preferred_weights_of(terms, snapshot, _compiled)
+
+
+def _compiled(term: NodeSelectorTerm) -> Matcher:
+    matcher = _compile(term)
+    if isinstance(matcher, str):
+        raise SelectorError(matcher)
+    return matcher
 
 
 # --- pod affinity terms --------------------------------------------------------------------
