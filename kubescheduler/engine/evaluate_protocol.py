@@ -205,7 +205,10 @@ def notes_on_configuration(
         profiled = cast("FrameworkEngine", engine)
         policies, notices = profiled.rules.policies, list(profiled.config.notes)
         if policies is not None and policy is not None:
-            policies.check(policy, flags.gates, plugins=profiled.rules.plugins, notice=notices.append)
+            from kubescheduler.config.policy.policy_1_20 import checked_policy_config_1_20
+
+            plugins = profiled.rules.plugins
+            checked_policy_config_1_20(policy, flags.gates, plugins=plugins, rules=policies, notice=notices.append)
         return tuple(notices)
     if policy is not None:
         return flags.record.legacy_rules.parse(policy, release=flags.release, strict=False).notes

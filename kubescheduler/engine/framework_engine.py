@@ -18,7 +18,13 @@ from clusterstate.errors import ConfigError, SchedulingError
 from kubecel.api_names import go_quote
 from kubescheduler.config.component import component_config_from, default_config, read_component_config
 from kubescheduler.config.config_text import configuration_in, read_configuration
-from kubescheduler.config.policy.policy_1_20_plugins import refuse_policy_beside
+from kubescheduler.config.policy.policy_1_20 import checked_policy_config_1_20, policy_config_1_20
+from kubescheduler.config.policy.policy_1_20_plugins import (
+    algorithm_source_1_20,
+    profile_for_provider_1_20,
+    refuse_policy_beside,
+)
+from kubescheduler.config.policy.policy_checks import FROM_POLICY
 from kubescheduler.config.v1alpha1 import BESIDE_POLICY, refuse_policy_in
 from kubescheduler.core.decision import FRAMEWORK_SCALE, Decision
 from kubescheduler.engine.engine_contract import check_view
@@ -40,6 +46,7 @@ if TYPE_CHECKING:
     from clusterstate.growable import IntArray
     from clusterstate.objects import Pod
     from clusterstate.podinfo import ReleaseView
+    from kubescheduler.config.policy.policy_1_20_plugins import PolicyRules
     from kubescheduler.core.algorithm import Algorithm
     from kubescheduler.core.equal_runs import PlacedRun
     from kubescheduler.core.extender_calls import Extender
@@ -51,7 +58,7 @@ if TYPE_CHECKING:
     from kubescheduler.framework.profiles.plugin_loading import PluginOption
     from kubescheduler.framework.profiles.profile_map import Profiles
     from kubescheduler.framework.running.framework_runtime import Framework
-    from kubescheduler.releases.release import FrameworkRules, PolicyRules
+    from kubescheduler.releases.release import FrameworkRules
 
 
 Notice = Callable[[str], None]
@@ -321,7 +328,9 @@ def framework_engine_for(
     if policy is not None:
         if policies is None:
             raise ConfigError(f"release {flags.release} reads no Policy; give it a KubeSchedulerConfiguration")
-        return framework_engine(policies.read(policy, gates, plugins=rules.plugins), flags, policies.from_policy)
+        return framework_engine(
+            policy_config_1_20(policy, gates, plugins=rules.plugins, rules=policies), flags, FROM_POLICY
+        )
     name = provider or DEFAULT_PROVIDER
     if component is not None and (lifted := lifted_component(msgspec.structs.replace(flags, component=component))):
         refuse_policy_elsewhere(lifted)
@@ -364,7 +373,7 @@ def _config_of_source(flags: EngineFlags, policies: PolicyRules, notice: Notice)
         flags = with_source_of(flags, lifted, notice)
     elif has_config and not policies.beside_configuration:
         flags = _without_source(flags, notice)
-    source = policies.source(
+    source = algorithm_source_1_20(
         provider=flags.provider,
         policy_file=flags.policy_file,
         policy_configmap=flags.policy_configmap,
@@ -384,7 +393,9 @@ def _config_of_source(flags: EngineFlags, policies: PolicyRules, notice: Notice)
             raise ConfigError(f"--hard-pod-affinity-symmetric-weight: {BESIDE_POLICY.format('PluginConfig')}")
         place = source.policy_configmap or source.policy_file or "policy"
         try:
-            checked = policies.check(policy, gates, plugins=form.plugins, notice=notice, strict=flags.strict)
+            checked = checked_policy_config_1_20(
+                policy, gates, plugins=form.plugins, rules=policies, notice=notice, strict=flags.strict
+            )
         except ConfigError as error:
             raise ConfigError(f"{place}: {problem}" for problem in error.problems) from error
         return _called(flags, _beside(_component_config(flags), checked) if has_config else checked, notice)
@@ -393,7 +404,7 @@ def _config_of_source(flags: EngineFlags, policies: PolicyRules, notice: Notice)
         if weight is not None:
             notice("--hard-pod-affinity-symmetric-weight has no effect beside --config")
         return _called(flags, _component_config(flags, provider), notice)
-    policies.profile(provider, gates, providers=form.providers, plugins=form.plugins, hint=True)
+    profile_for_provider_1_20(provider, gates, providers=form.providers, plugins=form.plugins, hint=True)
     config = default_config(form, gates, provider, points=plugin_points(flags))
     return _called(flags, _with_hard_weight(config, weight), notice)
 
@@ -478,7 +489,7 @@ def prefix_of(flags: EngineFlags) -> str:
     if policies is None:
         return rules.cannot_make
     if flags.policy_file or flags.policy_configmap or flags.policy is not None:
-        return policies.from_policy
+        return FROM_POLICY
     return policies.from_provider(flags.provider or DEFAULT_PROVIDER)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -39,12 +39,6 @@ NETWORK_UNAVAILABLE = "node.kubernetes.io/network-unavailable"
 """The same, of pods on the node's own network."""
 
 
-class SpecFor(Protocol):
-    """The spec of a pod for a node."""
-
-    def __call__(self, spec: Mapping[str, Any], node: str) -> dict[str, Any]: ...
-
-
 Check = Callable[[PodInfo, Snapshot], Verdict]
 
 
@@ -55,8 +49,8 @@ class DaemonController(msgspec.Struct, frozen=True, eq=False):
     """(n,) bool: the rows of a cluster's nodes that get a pod; of the pod that ``template`` gives."""
     template: Callable[[Mapping[str, Any]], dict[str, Any]]
     """The spec by which nodes are picked, of the template's."""
-    spec_for: SpecFor
-    """The spec of the pod for the node of that name, of the one that ``template`` gives."""
+    spec_for: Callable[..., dict[str, Any]]
+    """``spec_for(spec, node)``: the spec of the pod for the node of that name, of the one that ``template`` gives."""
     places: bool = False
     """It gives its pods their node itself, past every scheduler."""
 

@@ -21,10 +21,10 @@ from __future__ import annotations
 
 import enum
 import random
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from clusterstate.podinfo import ReleaseView
     from kubescheduler.config.component.component_format import ComponentFormat
     from kubescheduler.config.gates import Gate, ReleaseGates
-    from kubescheduler.config.policy.policy_1_20_plugins import AlgorithmSource, DefaultLists, PolicyPlugins
+    from kubescheduler.config.policy.policy_1_20_plugins import PolicyRules
     from kubescheduler.config.policy.policy_checks import PolicyFault
     from kubescheduler.config.policy.policy_model import Policy
     from kubescheduler.config.v1alpha1 import V1Alpha1Config
@@ -51,10 +51,10 @@ if TYPE_CHECKING:
     from kubescheduler.core.selection import TieBreak
     from kubescheduler.cycle.cycle_rules import ReleaseCycles
     from kubescheduler.extender.wire import WireFormat
-    from kubescheduler.framework.contract.profile import Point, Profile, SchedulerConfig
+    from kubescheduler.framework.contract.profile import Point
     from kubescheduler.framework.deciding.find_nodes import FrameworkDecisionRules
     from kubescheduler.framework.plugins.plugin_record import InTreePlugin
-    from kubescheduler.framework.profiles.default_plugins import InTree, Providers
+    from kubescheduler.framework.profiles.default_plugins import InTree
     from kubescheduler.framework.profiles.profile_map import ProfileRules
     from kubescheduler.framework.running.framework_services import Services
     from kubescheduler.framework.running.profile_plugins import CyclePlugins
@@ -186,38 +186,6 @@ Edit = Callable[[Release], Release]
 # --- by predicates and priorities ---------------------------------------------------------------
 
 
-class Parse(Protocol):
-    """Decodes a policy's document.
-
-    release: whose rules it is read by, for what is told. every_problem: raises with every fault and its path. strict:
-    so too, and keys that the release ignores are faults.
-    """
-
-    def __call__(
-        self, document: Mapping[str, Any], *, release: str, strict: bool, every_problem: bool = False
-    ) -> Policy: ...
-
-
-class ReadComponent(Protocol):
-    """Reads a component configuration's document for a release; strict: keys that the release ignores are faults."""
-
-    def __call__(self, document: Mapping[str, Any], release: str, *, strict: bool = False) -> V1Alpha1Config: ...
-
-
-class Faults(Protocol):
-    """Every fault of a policy, in the order in which the release looks for them."""
-
-    def __call__(
-        self,
-        policy: Policy,
-        predicates: Collection[str],
-        priorities: Collection[str],
-        *,
-        hard_weight: int,
-        defaults: Mapping[str, int],
-    ) -> Iterator[PolicyFault]: ...
-
-
 class LegacyLoop(msgspec.Struct, frozen=True, eq=False):
     """One release's loop, apart from its decisions."""
 
@@ -238,10 +206,14 @@ class LegacyRules(msgspec.Struct, frozen=True, eq=False):
     """Gives its predicates, priorities and providers; a function, so that what decides by plugins imports none."""
     read_file: Callable[[Path], dict[str, Any] | None]
     """A policy file's document; None when there is no such file, and the provider decides."""
-    parse: Parse
-    """A document's Policy."""
-    faults: Faults
-    """What is wrong with a policy."""
+    parse: Callable[..., Policy]
+    """``parse(document, release=, strict=, every_problem=False)``: a document's Policy.
+
+    release: whose rules it is read by, for what is told. every_problem: raises with every fault and its path. strict:
+    so too, and keys that the release ignores are faults."""
+    faults: Callable[..., Iterator[PolicyFault]]
+    """``faults(policy, predicates, priorities, hard_weight=, defaults=)``: in the order in which the release looks for
+    them; of the registered names, the configured weight, and the default provider's priorities with their weights."""
     hard_weight_error: Callable[[int], str | None]
     """The text for a weight of required pod affinity out of range; None when all is well."""
     total_weight_error: Callable[[Mapping[str, int]], str | None]
@@ -256,8 +228,9 @@ class LegacyRules(msgspec.Struct, frozen=True, eq=False):
     """The text for a provider's predicate that is not registered, with ``{}`` for its key."""
     unknown_priority: str
     """The same for a priority."""
-    read_component: ReadComponent | None
-    """How ``--config`` is read; None when there is no such flag."""
+    read_component: Callable[..., V1Alpha1Config] | None
+    """``read_component(document, release, strict=False)``: how ``--config`` is read; None when there is no such flag.
+    strict: keys that the release ignores are faults."""
     absent_means_default: bool
     """A list that a policy leaves out is the default provider's."""
     config_maps: bool
@@ -288,84 +261,6 @@ class LegacyRules(msgspec.Struct, frozen=True, eq=False):
 
 
 # --- by plugins in profiles ---------------------------------------------------------------------
-
-
-class ReadPolicy(Protocol):
-    """See policy_config_1_20."""
-
-    def __call__(
-        self, document: Mapping[str, Any], feature_gates: Mapping[str, bool], *, plugins: InTree
-    ) -> SchedulerConfig: ...
-
-
-class CheckPolicy(Protocol):
-    """See checked_policy_config_1_20."""
-
-    def __call__(
-        self,
-        document: Mapping[str, Any],
-        feature_gates: Mapping[str, bool],
-        *,
-        plugins: InTree,
-        notice: Callable[[str], None],
-        strict: bool = False,
-    ) -> SchedulerConfig: ...
-
-
-class SelectSource(Protocol):
-    """See algorithm_source_1_20."""
-
-    def __call__(
-        self,
-        *,
-        provider: str | None,
-        policy_file: str | None,
-        policy_configmap: str | None,
-        use_legacy_policy_config: bool,
-    ) -> AlgorithmSource: ...
-
-
-class ProviderProfile(Protocol):
-    """See profile_for_provider_1_20."""
-
-    def __call__(
-        self,
-        name: str,
-        feature_gates: Mapping[str, bool],
-        *,
-        providers: Providers,
-        plugins: InTree,
-        hard_weight: int | None = None,
-        hint: bool,
-    ) -> Profile: ...
-
-
-class PolicyRules(msgspec.Struct, frozen=True, eq=False):
-    """How a release with plugins still reads policies and names of providers."""
-
-    source: SelectSource
-    """What the flags select: a policy or a provider."""
-    read: ReadPolicy
-    """The configuration for a policy; raises where the release gives up."""
-    check: CheckPolicy
-    """The same for a person: raises with every problem and its path."""
-    profile: ProviderProfile
-    """The profile of a provider; raises for an unknown name."""
-    hard_weight_error: Callable[[int], str | None]
-    """The text for a ``--hard-pod-affinity-symmetric-weight`` out of range."""
-    from_provider: Callable[[str], str]
-    """What stands before the texts of what cannot be made from the provider of that name."""
-    from_policy: str
-    """What stands before the texts of what cannot be made from a policy."""
-    defaults: DefaultLists
-    """What is selected where a policy has no list, and by providers."""
-    plugins: PolicyPlugins
-    """How plugins are made of a policy."""
-    gone: tuple[str, ...] = ()
-    """Fields of flags that the release no longer has beside policies."""
-    beside_configuration: bool = True
-    """Flags that name a policy or provider count beside a component configuration, and args are passed over beside a
-    policy; otherwise the flags are passed over, and args are refused."""
 
 
 class FrameworkRules(msgspec.Struct, frozen=True, eq=False):
@@ -420,6 +315,8 @@ def after(
     """
     said = {"version": version or name, "summary": summary, **fields}
     named = replace(component(release=name)(older), name=name)
+    if named.framework is not None and named.framework.policies is not None:
+        named = policies(release=name)(named)
     changed = together(*(change.edit for change in changes))(named)
     return replace(changed, **said, changes=changes, made=lambda name, changes: after(older, name, changes, **said))
 

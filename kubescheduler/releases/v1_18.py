@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache, partial
+from functools import cache
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -26,19 +26,13 @@ from kubescheduler.config.component.format_1_20 import (
 from kubescheduler.config.gates import ALL_ALPHA_AND_BETA, BETA, BETA_OFF, LOCKED
 from kubescheduler.config.gates_elsewhere import ELSEWHERE_1_20
 from kubescheduler.config.policy.policy_1_16 import hard_weight_error
-from kubescheduler.config.policy.policy_1_20 import checked_policy_config_1_20, policy_config_1_20
 from kubescheduler.config.policy.policy_1_20_plugins import (
-    ALWAYS,
     DEFAULT_LISTS_1_20,
     EVEN_SPREAD,
-    FROM_POLICY_1_20,
     PRIORITIES,
     SELECTOR_SPREAD,
-    PolicyPlugins,
-    algorithm_source_1_20,
-    from_provider_1_20,
+    PolicyRules,
     hard_weight_error_1_20,
-    profile_for_provider_1_20,
 )
 from kubescheduler.config.v1alpha1 import lifted_v1alpha1
 from kubescheduler.core.filter_results import fit_error_1_16
@@ -95,7 +89,6 @@ from kubescheduler.releases.release import (
     ChangeKind,
     Edit,
     FrameworkRules,
-    PolicyRules,
     Release,
     after,
     component,
@@ -311,26 +304,14 @@ def without_gated(gates: Mapping[str, bool]) -> frozenset[str]:
     return frozenset() if gates.get("EvenPodsSpread", True) else frozenset({"EvenPodsSpread", EVEN_SPREAD})
 
 
-POLICY_PLUGINS = PolicyPlugins(
+POLICIES = PolicyRules(
     release="1.18",
-    always=ALWAYS,
     merges=False,
     defaults=DEFAULT_LISTS_1_18,
     without=without_gated,
     score=PRIORITIES_1_18,
     spreads=lambda _: False,
-)
-
-POLICIES = PolicyRules(
-    source=algorithm_source_1_20,
-    read=partial(policy_config_1_20, rules=POLICY_PLUGINS),
-    check=partial(checked_policy_config_1_20, rules=POLICY_PLUGINS),
-    profile=profile_for_provider_1_20,
     hard_weight_error=hard_weight_error,
-    from_provider=from_provider_1_20,
-    from_policy=FROM_POLICY_1_20,
-    defaults=DEFAULT_LISTS_1_18,
-    plugins=POLICY_PLUGINS,
     beside_configuration=False,
 )
 
@@ -349,7 +330,8 @@ FRAMEWORK = FrameworkRules(
 
 def by_plugins(older: Release) -> Release:
     """Decides by plugins, no longer by predicates and priorities."""
-    rules = replace(FRAMEWORK, component=replace(FORMAT, release=older.name))
+    named = replace(POLICIES, release=older.name)
+    rules = replace(FRAMEWORK, component=replace(FORMAT, release=older.name), policies=named)
     return replace(older, legacy=None, framework=rules, top_score=100, live=live_1_20)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 
 from msgspec.structs import replace
 
@@ -13,8 +12,7 @@ from clusterstate.usage import account_1_20, gated_accounting_1_19, tracked_with
 from kubescheduler.config.component.config_schema import V1BETA1
 from kubescheduler.config.component.format_1_20 import finish_1_20
 from kubescheduler.config.gates import ALPHA, BETA, BETA_OFF, LOCKED
-from kubescheduler.config.policy.policy_1_20 import checked_policy_config_1_20, policy_config_1_20
-from kubescheduler.config.policy.policy_1_20_plugins import ALWAYS, DEFAULT_LISTS_1_20, PolicyPlugins
+from kubescheduler.config.policy.policy_1_20_plugins import ALWAYS, DEFAULT_LISTS_1_20, PRIORITIES, all_defaults
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins import (
     default_preemption,
@@ -73,13 +71,6 @@ def view(gates: Mapping[str, bool]) -> ReleaseView:
         pod_key=pod_key_with_ephemeral_claims if gates.get("GenericEphemeralVolume", False) else VIEW.pod_key,
     )
 
-
-POLICY_PLUGINS = PolicyPlugins(
-    release="1.19",
-    always={point: plugin for point, plugin in ALWAYS.items() if point is not Point.POST_FILTER},
-    merges=False,
-    spreads=lambda _: False,
-)
 
 CHANGES = (
     Change(
@@ -188,10 +179,10 @@ CHANGES = (
             plugins(default_preemption.PLUGIN_1_19),
             gates(gone=("NonPreemptingPriority",)),
             policies(
-                read=partial(policy_config_1_20, rules=POLICY_PLUGINS),
-                check=partial(checked_policy_config_1_20, rules=POLICY_PLUGINS),
+                always={point: plugin for point, plugin in ALWAYS.items() if point is not Point.POST_FILTER},
                 defaults=DEFAULT_LISTS_1_20,
-                plugins=POLICY_PLUGINS,
+                without=all_defaults,
+                score=PRIORITIES,
             ),
         ),
     ),

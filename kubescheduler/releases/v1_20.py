@@ -9,8 +9,7 @@ from msgspec.structs import replace
 from clusterstate.podinfo import ReleaseView
 from clusterstate.usage import gated_accounting_1_20
 from kubescheduler.config.gates import BETA
-from kubescheduler.config.policy.policy_1_20 import checked_policy_config_1_20, policy_config_1_20
-from kubescheduler.config.policy.policy_1_20_plugins import POLICY_PLUGINS_1_20
+from kubescheduler.config.policy.policy_1_20_plugins import ALWAYS, spreads_by_gate
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins import (
     default_preemption,
@@ -90,7 +89,7 @@ CHANGES = (
         "A Policy has DefaultPreemption again, a plugin that several of its entries lead to is there once instead of "
         "being refused, and SelectorSpreadPriority is the plugin PodTopologySpread.",
         ChangeKind.POLICY,
-        policies(read=policy_config_1_20, check=checked_policy_config_1_20, plugins=POLICY_PLUGINS_1_20),
+        policies(always=ALWAYS, merges=True, spreads=spreads_by_gate),
     ),
     Change(
         "node-affinity-of-a-profile",

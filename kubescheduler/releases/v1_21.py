@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from kubescheduler.config.gates import ALPHA, BETA, LOCKED
-from kubescheduler.config.policy.policy_1_20 import checked_policy_config_1_20, policy_config_1_20
-from kubescheduler.config.policy.policy_1_20_plugins import ALWAYS, PolicyPlugins
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.contract.runner_results import filter_failed_1_36
 from kubescheduler.framework.deciding.find_nodes import alone_if_preferred
@@ -48,9 +45,6 @@ if TYPE_CHECKING:
 def prepared(point: Point, names: tuple[str, ...]) -> tuple[str, ...]:
     """NodeAffinity is asked before Filter and before Score, too."""
     return (*names, "NodeAffinity") if point in (Point.PRE_FILTER, Point.PRE_SCORE) else names
-
-
-POLICY_PLUGINS = PolicyPlugins("1.21", ALWAYS, ends_process=False)
 
 
 def by_events(older: QueuePolicy) -> QueuePolicy:
@@ -154,11 +148,7 @@ CHANGES = (
         "Names that a Policy has and the release does not, and wrong numbers of arguments, are errors like others; "
         "before, they ended the process.",
         ChangeKind.POLICY,
-        policies(
-            read=partial(policy_config_1_20, rules=POLICY_PLUGINS),
-            check=partial(checked_policy_config_1_20, rules=POLICY_PLUGINS),
-            plugins=POLICY_PLUGINS,
-        ),
+        policies(ends_process=False),
     ),
     Change(
         "extenders-say-what-preemption-cannot-help",

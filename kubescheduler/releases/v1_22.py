@@ -13,8 +13,6 @@ from clusterstate.podinfo import ReleaseView
 from kubescheduler.config.component.config_schema import V1BETA1, V1BETA2
 from kubescheduler.config.component.format_1_22 import REMOVED, errors_1_22, finish_1_22, merge_1_22
 from kubescheduler.config.gates import ALPHA, BETA
-from kubescheduler.config.policy.policy_1_20 import checked_policy_config_1_20, policy_config_1_20
-from kubescheduler.config.policy.policy_1_20_plugins import ALWAYS, PolicyPlugins
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins import (
     default_preemption,
@@ -80,8 +78,6 @@ PROVIDERS: Providers = {
     }
 }
 """The plugins of v1beta2, as those of the provider that is left."""
-
-POLICY_PLUGINS = PolicyPlugins("1.22", ALWAYS, ends_process=False)
 
 
 def by_named_controllers(older: Release) -> Release:
@@ -230,14 +226,7 @@ CHANGES = (
         "NodeLabel, ServiceAffinity and RequestedToCapacityRatio need args: a policy that names their algorithms "
         "without an argument is refused.",
         ChangeKind.POLICY,
-        together(
-            plugins(node_label.PLUGIN_1_22, service_affinity.PLUGIN_1_22),
-            policies(
-                read=partial(policy_config_1_20, rules=POLICY_PLUGINS),
-                check=partial(checked_policy_config_1_20, rules=POLICY_PLUGINS),
-                plugins=POLICY_PLUGINS,
-            ),
-        ),
+        plugins(node_label.PLUGIN_1_22, service_affinity.PLUGIN_1_22),
     ),
     Change(
         "plugins-register-events",

@@ -28,7 +28,7 @@ from kubescheduler.config.policy.policy_1_20_plugins import (
     SELECTOR_SPREAD,
     SERVICE_PLUGIN,
     SERVICE_PREDICATE,
-    PolicyPlugins,
+    PolicyRules,
     predicate_name,
     priority_name,
 )
@@ -338,7 +338,7 @@ def own_profile(source: Source, to: str, *, keep_emphasis: bool = False, with_ne
     if with_new_filters:
         raise ConfigError(f"--with-new-filters: it is for releases that read no policies, and {to} does")
     record = release_named(to)
-    rules = record.framework_rules.policy_rules.plugins
+    rules = record.framework_rules.policy_rules
     found = mended(source.policy, source.record, to)
     own = _selector_plugin(source, record)
     named = origins(found, _default(source, to), selector_spread=own)
@@ -372,7 +372,7 @@ def own_profile(source: Source, to: str, *, keep_emphasis: bool = False, with_ne
 
 def _selector_plugin(source: Source, record: Release) -> str:
     """The plugin that SelectorSpreadPriority is in a release; empty where it is PodTopologySpread."""
-    rules = record.framework_rules.policy_rules.plugins
+    rules = record.framework_rules.policy_rules
     turned_off = source.selector_spread and GATE in record.gates.gates
     if rules.spreads(record.gates.resolve({GATE: False} if turned_off else {})):
         return ""
@@ -392,7 +392,7 @@ def _legacy_notes(source: Source, record: Release, *, spreads: bool) -> Iterator
     to, lists = record.name, record.framework_rules.policy_rules.defaults
     if source.priorities:
         yield SCALE
-    yield from _plugin_notes(source, record.framework_rules.policy_rules.plugins, record)
+    yield from _plugin_notes(source, record.framework_rules.policy_rules, record)
     for item in source.priorities:
         if item.priority is None and item.name in SELECTOR_SPREADS and spreads:
             yield Note(NoteKind.APPROXIMATE, item.path, SELECTOR_TEXT, SELECTOR_ADVICE)
@@ -412,7 +412,7 @@ def _legacy_notes(source: Source, record: Release, *, spreads: bool) -> Iterator
         yield Note(NoteKind.APPROXIMATE, "priorities", text, "name the priorities in a policy to keep their weights")
 
 
-def _plugin_notes(source: Source, rules: PolicyPlugins, record: Release) -> Iterator[Note]:
+def _plugin_notes(source: Source, rules: PolicyRules, record: Release) -> Iterator[Note]:
     """Of priorities whose plugins score otherwise."""
     for item in source.priorities:
         if item.priority is None and (plugin := rules.score.get(priority_name(item.name))):

@@ -15,7 +15,12 @@ from kubescheduler.config.component.config_schema import COMPONENT_EXTENDER
 from kubescheduler.config.config_text import configmap_policy, parse_document
 from kubescheduler.config.policy.policy_1_16 import UNREAD
 from kubescheduler.config.policy.policy_1_20 import parse_policy_1_20, policy_faults_1_20, policy_notes_1_20
-from kubescheduler.config.policy.policy_1_20_plugins import ALWAYS, hard_weight_error_1_20, policy_profile_1_20
+from kubescheduler.config.policy.policy_1_20_plugins import (
+    ALWAYS,
+    hard_weight_error_1_20,
+    policy_profile_1_20,
+    profile_for_provider_1_20,
+)
 from kubescheduler.config.policy.policy_checks import PolicyFault, checked_policy
 from kubescheduler.config.policy.policy_model import Policy
 from kubescheduler.extender.config import ExtenderConfig
@@ -123,9 +128,7 @@ def provider_source(
         if error := None if hard_weight is None else hard_weight_error_1_20(hard_weight):
             raise ConfigError(error)
         form = record.framework_rules.component
-        record.framework_rules.policy_rules.profile(
-            provider, feature_gates, providers=form.providers, plugins=form.plugins, hint=True
-        )
+        profile_for_provider_1_20(provider, feature_gates, providers=form.providers, plugins=form.plugins, hint=True)
         spreads = not feature_gates.get(GATE, False)
         lists = record.framework_rules.policy_rules.defaults
         predicates, priorities = provider_items_as_plugins(provider, lists, release, selector_spread=spreads)
@@ -304,7 +307,7 @@ def profile_of(source: Source, policy: Policy, record: Release) -> Profile:
     rules, known = record.framework_rules.policy_rules, record.framework_rules.component
     flag = source.hard_weight if source.hard_origin else None
     if source.provider is not None:
-        profile = rules.profile(
+        profile = profile_for_provider_1_20(
             source.provider, gates, providers=known.providers, plugins=known.plugins, hard_weight=flag, hint=True
         )
         return _without_system(profile) if turned_off and source.spreads_by_default else profile
@@ -312,7 +315,7 @@ def profile_of(source: Source, policy: Policy, record: Release) -> Profile:
         policy = attrs.evolve(policy, hard_pod_affinity_symmetric_weight=flag)
     if problems := [fault.problem for fault in policy_faults_1_20(policy)]:
         raise ConfigError(f"{source.name}: release {record.name} does not take this: {problem}" for problem in problems)
-    plugins = msgspec.structs.replace(rules.plugins, always=ALWAYS, merges=True)
+    plugins = msgspec.structs.replace(rules, always=ALWAYS, merges=True)
     return policy_profile_1_20(policy, DEFAULT_SCHEDULER_NAME, gates, known.plugins, plugins)[0]
 
 

@@ -6,7 +6,7 @@ Behind the record stands what releases do alike: they fill in what is not said, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -32,12 +32,6 @@ if TYPE_CHECKING:
     from kubescheduler.framework.contract.profile import LeaderElection, PluginSet, Point, Profile, SchedulerConfig
     from kubescheduler.framework.plugins.plugin_record import InTreePlugin
     from kubescheduler.framework.profiles.default_plugins import PluginPoints, Providers
-
-
-class UnknownText(Protocol):
-    """The text for the first key that is not known, when the release reports it before everything else."""
-
-    def __call__(self, document: Mapping[str, Any], key: UnknownKey, struct: Struct, version: str) -> str: ...
 
 
 class ConfigMapName(msgspec.Struct, frozen=True):
@@ -70,12 +64,6 @@ class Lifted(msgspec.Struct, frozen=True):
         return text
 
 
-class Lift(Protocol):
-    """Raises ConfigError with every fault and its path. strict: what the release ignores is a fault."""
-
-    def __call__(self, document: Mapping[str, Any], release: str, *, strict: bool) -> Lifted: ...
-
-
 class ComponentFormat(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """How one release reads, checks and writes configurations.
 
@@ -88,8 +76,10 @@ class ComponentFormat(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """The apiVersion that it writes."""
     versions: tuple[str, ...]
     """The apiVersions that it reads."""
-    lifts: Mapping[str, Lift] = {}
-    """Those of them that are read as what they come to in ``native``."""
+    lifts: Mapping[str, Callable[..., Lifted]] = {}
+    """Those of them that are read as what they come to in ``native``, by ``lift(document, release, strict=)``.
+
+    It raises ConfigError with every fault and its path. strict: what the release ignores is a fault."""
     later: frozenset[str] = frozenset()
     """Keys that its apiVersions got in later releases, such as ``profiles.plugins.multiPoint``."""
     refused: Mapping[str, frozenset[str]] = {}
@@ -119,8 +109,10 @@ class ComponentFormat(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """What args say of kind and apiVersion, and their unknown keys, are passed over."""
     fault_text: Callable[[Fault], str] = str
     """The text for a value of the wrong type."""
-    unknown_text: UnknownText | None = None
-    """The text for the first unknown key; None: unknown keys are reported all at once, after everything else."""
+    unknown_text: Callable[[Mapping[str, Any], UnknownKey, Struct, str], str] | None = None
+    """Of (document, key, the document's keys, apiVersion): the text for the first unknown key, before all else.
+
+    None: unknown keys are reported all at once, after everything else."""
     merge: Callable[[DocumentRules, SchedulerConfig], SchedulerConfig] = lambda _, config: config
     """What is done before validation."""
     errors: Callable[[ComponentFormat, Written, SchedulerConfig, str], list[FieldError]]

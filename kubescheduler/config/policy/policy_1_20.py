@@ -27,15 +27,15 @@ from kubescheduler.config.policy.policy_1_20_plugins import (
     EVEN_SPREAD,
     INTER_POD_AFFINITY,
     LABEL_PLUGIN,
-    POLICY_PLUGINS_1_20,
     PREDICATE_ALIASES,
     PREDICATES,
     PRIORITIES,
     PRIORITY_ALIASES,
     RATIO_PLUGIN,
+    RULES_1_20,
     SELECTOR_SPREAD,
     SERVICE_PLUGIN,
-    PolicyPlugins,
+    PolicyRules,
     collect,
     policy_name_hint,
     policy_profile_1_20,
@@ -142,7 +142,7 @@ def policy_config_1_20(
     scheduler_name: str = DEFAULT_SCHEDULER_NAME,
     *,
     plugins: InTree,
-    rules: PolicyPlugins = POLICY_PLUGINS_1_20,
+    rules: PolicyRules = RULES_1_20,
     text: str | None = None,
 ) -> SchedulerConfig:
     """What release 1.20 makes of a policy. Raises ConfigError with the text at which it gives up.
@@ -161,7 +161,7 @@ def checked_policy_config_1_20(
     scheduler_name: str = DEFAULT_SCHEDULER_NAME,
     *,
     plugins: InTree,
-    rules: PolicyPlugins = POLICY_PLUGINS_1_20,
+    rules: PolicyRules = RULES_1_20,
     notice: Callable[[str], None],
     strict: bool = False,
 ) -> SchedulerConfig:
@@ -180,7 +180,7 @@ def checked_policy_config_1_20(
 
 
 def _config(
-    policy: Policy, feature_gates: Mapping[str, bool], scheduler_name: str, plugins: InTree, rules: PolicyPlugins
+    policy: Policy, feature_gates: Mapping[str, bool], scheduler_name: str, plugins: InTree, rules: PolicyRules
 ) -> SchedulerConfig:
     profile, extenders = policy_profile_1_20(policy, scheduler_name, feature_gates, plugins, rules)
     return SchedulerConfig(release=rules.release, profiles=(profile,), extenders=extenders)
@@ -515,7 +515,7 @@ def _ratio_problems(path: str, ratio: RequestedToCapacityRatio) -> Iterator[Fiel
 
 
 def policy_notes_1_20(policy: Policy, *, spreads: bool) -> tuple[str, ...]:
-    """What the release passes over in silence, in plain words. spreads: see ``PolicyPlugins``."""
+    """What the release passes over in silence, in plain words. spreads: see ``PolicyRules``."""
     return (*_entry_notes(policy), *_policy_notes(policy, spreads=spreads))
 
 

@@ -222,10 +222,6 @@ def hard_weight_error_1_20(weight: int) -> str | None:
     return str(invalid("hardPodAffinitySymmetricWeight", weight, "not in valid range [0-100]"))
 
 
-FROM_POLICY_1_20 = "couldn't create scheduler from policy: "
-"""What the release puts before the texts of what it cannot make from a policy."""
-
-
 def from_provider_1_20(name: str) -> str:
     """What the release puts before the texts of what it cannot make from a provider."""
     return f"couldn't create scheduler using provider {go_quote(name)}: "
@@ -273,28 +269,47 @@ ALWAYS: dict[Point, str] = {
 SPREAD = "PodTopologySpread"
 
 
-class PolicyPlugins(msgspec.Struct, frozen=True, eq=False):
-    """How a release makes plugins of a policy."""
+def all_defaults(_: Mapping[str, bool]) -> frozenset[str]:
+    """None of the default lists is left out."""
+    return frozenset()
 
-    release: str
+
+def spreads_by_gate(gates: Mapping[str, bool]) -> bool:
+    """Whether PodTopologySpread spreads by default."""
+    return gates["DefaultPodTopologySpread"]
+
+
+class PolicyRules(msgspec.Struct, frozen=True, eq=False):
+    """How a release with plugins reads policies and names of providers: by default as 1.20 does."""
+
+    release: str = "1.20"
     """The release's name, for texts."""
-    always: Mapping[Point, str]
+    always: Mapping[Point, str] = msgspec.field(default_factory=lambda: ALWAYS)
     """Point → the plugin that every policy gets."""
     merges: bool = True
     """A plugin that several entries lead to is there once; otherwise it is there twice, which the framework refuses."""
     ends_process: bool = True
     """An entry that cannot be registered ends the process; otherwise it is an error like others."""
     defaults: DefaultLists = DEFAULT_LISTS_1_20
-    """What is selected where a policy has no list."""
-    without: Callable[[Mapping[str, bool]], frozenset[str]] = lambda _: frozenset()
+    """What is selected where a policy has no list, and by providers."""
+    without: Callable[[Mapping[str, bool]], frozenset[str]] = all_defaults
     """Of the feature gates: predicates and priorities that are not selected by default."""
     score: Mapping[str, str] = msgspec.field(default_factory=lambda: PRIORITIES)
     """Priority → its Score plugin."""
-    spreads: Callable[[Mapping[str, bool]], bool] = lambda gates: gates["DefaultPodTopologySpread"]
+    spreads: Callable[[Mapping[str, bool]], bool] = spreads_by_gate
     """Of the feature gates: whether SelectorSpreadPriority means PodTopologySpread."""
+    hard_weight_error: Callable[[int], str | None] = hard_weight_error_1_20
+    """The text for a ``--hard-pod-affinity-symmetric-weight`` out of range."""
+    from_provider: Callable[[str], str] = from_provider_1_20
+    """What stands before the texts of what cannot be made from the provider of that name."""
+    gone: tuple[str, ...] = ()
+    """Fields of flags that the release no longer has beside policies."""
+    beside_configuration: bool = True
+    """Flags that name a policy or provider count beside a component configuration, and args are passed over beside a
+    policy; otherwise the flags are passed over, and args are refused."""
 
 
-POLICY_PLUGINS_1_20 = PolicyPlugins("1.20", ALWAYS)
+RULES_1_20 = PolicyRules()
 
 
 def policy_profile_1_20(
@@ -302,7 +317,7 @@ def policy_profile_1_20(
     scheduler_name: str,
     feature_gates: Mapping[str, bool],
     known: InTree,
-    rules: PolicyPlugins = POLICY_PLUGINS_1_20,
+    rules: PolicyRules = RULES_1_20,
 ) -> tuple[Profile, tuple[ExtenderConfig, ...]]:
     """(the profile that a checked policy means, its extenders in the order they are asked).
 
@@ -380,7 +395,7 @@ class Args:
 
 
 def collect(
-    policy: Policy, rules: PolicyPlugins = POLICY_PLUGINS_1_20, feature_gates: Mapping[str, bool] = {}
+    policy: Policy, rules: PolicyRules = RULES_1_20, feature_gates: Mapping[str, bool] = {}
 ) -> tuple[set[str], dict[str, int], Args]:
     """(predicates, priority → weight as written, args). The last entry of a priority counts."""
     args = Args()
