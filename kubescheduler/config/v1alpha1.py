@@ -61,7 +61,10 @@ MEMBERS = (
 
 
 class V1Alpha1Config(msgspec.Struct, frozen=True):
-    """A KubeSchedulerConfiguration of release 1.16; one of provider, policy_file and policy_configmap is set."""
+    """A KubeSchedulerConfiguration of release 1.16.
+
+    One of provider, policy_file and policy_configmap is set; none of them means an empty Policy.
+    """
 
     scheduler_name: str = DEFAULT_SCHEDULER_NAME
     """Pods that name another scheduler are left alone."""
@@ -133,7 +136,7 @@ _PLUGINS = Struct("Plugins", given_values, tuple(Field(member, member, PLUGIN_SE
 
 def _parts(config: V1Alpha1Config) -> dict[str, Any]:
     """What is written of a configuration; there are no plugins to name."""
-    source: dict[str, Any] = {"provider": config.provider}
+    source: dict[str, Any] = {"policy": {}} if config.provider is None else {"provider": config.provider}
     if config.policy_file is not None:
         source = {"policy": {"file": {"path": config.policy_file}}}
     elif config.policy_configmap is not None:
@@ -291,14 +294,8 @@ def _lock_problems(written: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _source_problems(written: Mapping[str, Any]) -> Iterator[str]:
-    """A policy of nowhere: the release ends with ``no policy``, as nothing says where it is."""
     source = written.get("source", {})
-    policy = source.get("policy")
-    if policy is None:
-        return
-    if not policy and not source.get("provider"):
-        yield "algorithmSource.policy: it needs file.path or configMap.name"
-    if source.get("provider") == "":
+    if source.get("policy") is not None and source.get("provider") == "":
         yield "algorithmSource.provider: it is empty, and still goes before the policy; leave it out"
 
 
@@ -336,14 +333,21 @@ def _completed(written: Mapping[str, Any]) -> V1Alpha1Config:
 
 
 def _source(written: Mapping[str, Any]) -> dict[str, Any]:
-    """A provider goes before a policy, and of a policy its file before its ConfigMap. Upstream: ``scheduler.New``."""
+    """A provider goes before a policy, and of a policy its file before its ConfigMap; with neither it is an empty one.
+
+    Upstream: ``scheduler.New``.
+    """
     policy = written.get("policy")
     if policy is None or written.get("provider"):
         return {"provider": written.get("provider") or "DefaultProvider"}
     if "file" in policy:
         return {"policy_file": policy["file"].get("path", "")}
-    found: ConfigMapName = policy["config_map"]
-    return {"policy_configmap": msgspec.structs.replace(found, namespace=found.namespace or NAMESPACE)}
+    found: ConfigMapName | None = policy.get("config_map")
+    return (
+        {}
+        if found is None
+        else {"policy_configmap": msgspec.structs.replace(found, namespace=found.namespace or NAMESPACE)}
+    )
 
 
 def _election(written: Mapping[str, Any]) -> LeaderElection:

@@ -29,7 +29,13 @@ from kubescheduler.config.v1alpha1 import BESIDE_POLICY, refuse_policy_in
 from kubescheduler.core.decision import FRAMEWORK_SCALE, Decision
 from kubescheduler.engine.engine_contract import check_view
 from kubescheduler.engine.engine_flags import ALL_NODES, DEFAULTS
-from kubescheduler.engine.v1alpha1_engine import lifted_component, refuse_policy_elsewhere, with_source_of
+from kubescheduler.engine.v1alpha1_engine import (
+    NO_POLICY,
+    lifted_component,
+    names_empty_policy,
+    refuse_policy_elsewhere,
+    with_source_of,
+)
 from kubescheduler.extender.wire import NodeEncoder, format_without_operands
 from kubescheduler.framework.contract.custom_plugins import misnamed_methods, nearest_methods
 from kubescheduler.framework.contract.plugin import points_of
@@ -331,7 +337,7 @@ def framework_engine_for(
         return framework_engine(
             policy_config_1_20(policy, gates, plugins=rules.plugins, rules=policies), flags, FROM_POLICY
         )
-    name = provider or DEFAULT_PROVIDER
+    name, lifted = provider or DEFAULT_PROVIDER, None
     if component is not None and (lifted := lifted_component(msgspec.structs.replace(flags, component=component))):
         refuse_policy_elsewhere(lifted)
         name = lifted.provider or name
@@ -341,6 +347,10 @@ def framework_engine_for(
     if component is None:
         return framework_engine(default_config(rules.component, gates, name), flags, prefix)
     config = component_config_from(component, rules.component, provider=name, all_problems=False, feature_gates=gates)
+    if lifted is not None and policies is not None and names_empty_policy(lifted):
+        refuse_policy_in(lifted)
+        read = policy_config_1_20(NO_POLICY, gates, plugins=rules.plugins, rules=policies)
+        return framework_engine(_beside(config, read), flags, FROM_POLICY)
     return framework_engine(config, flags, prefix)
 
 

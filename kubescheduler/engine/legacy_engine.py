@@ -100,11 +100,11 @@ def legacy_engine_for(
     """As ``engine_for``, of a release that decides by predicates and priorities."""
     if component is None:
         return LegacyEngine(algorithm_for(flags, provider, policy), flags.release_view())
-    from kubescheduler.engine.v1alpha1_engine import component_alone, configured
+    from kubescheduler.engine.v1alpha1_engine import NO_POLICY, component_alone, configured
 
     config = component_alone(flags, component)
     flags = msgspec.structs.replace(flags, hard_pod_affinity_symmetric_weight=config.hard_pod_affinity_symmetric_weight)
-    algorithm = configured(algorithm_for(flags, config.provider, None), config)
+    algorithm = configured(algorithm_for(flags, config.provider, None if config.provider else NO_POLICY), config)
     return LegacyEngine(algorithm, flags.release_view())
 
 

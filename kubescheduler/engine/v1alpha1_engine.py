@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
     Flags = TypeVar("Flags", bound=EngineFlags)
 
+NO_POLICY = {"kind": "Policy", "apiVersion": "v1"}
+"""What a configuration means whose policy has neither a file nor a ConfigMap. Upstream: ``scheduler.New``."""
+
 UNUSED = ("provider", "hard_pod_affinity_symmetric_weight", "scheduler_name")
 """What has no effect beside ``--config``."""
 
@@ -84,8 +87,14 @@ def with_source_of(flags: Flags, config: V1Alpha1Config | Lifted, notice: Callab
         provider=config.provider,
         policy_file=_policy_file(flags, config, notice),
         policy_configmap=_policy_configmap(flags, config),
+        policy=NO_POLICY if names_empty_policy(config) else flags.policy,
         use_legacy_policy_config=False,
     )
+
+
+def names_empty_policy(config: V1Alpha1Config | Lifted) -> bool:
+    """Whether a configuration's policy has neither a file nor a ConfigMap."""
+    return (config.provider, config.policy_file, config.policy_configmap) == (None, None, None)
 
 
 def _policy_file(flags: EngineFlags, config: V1Alpha1Config | Lifted, notice: Callable[[str], None]) -> str | None:
@@ -148,7 +157,7 @@ def component_alone(flags: EngineFlags, document: Mapping[str, Any]) -> V1Alpha1
 
 def refuse_policy_elsewhere(config: V1Alpha1Config | Lifted) -> None:
     """Raises ConfigError for a configuration that names a policy, where nothing but the configuration is given."""
-    if config.provider is None:
+    if config.provider is None and not names_empty_policy(config):
         place = config.policy_file or config.policy_configmap
         named = f"{place.namespace}/{place.name}" if isinstance(place, ConfigMapName) else place
         raise ConfigError(f"algorithmSource.policy: it is elsewhere, in {named}; give the policy itself in its place")

@@ -18,6 +18,7 @@ from kubescheduler.config.config_text import POLICY_KEY, document_format, parse_
 from kubescheduler.config.v1alpha1 import V1Alpha1Config, read_v1alpha1, refuse_policy_in, v1alpha1_document
 from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.framework_engine import plugin_points
+from kubescheduler.engine.v1alpha1_engine import NO_POLICY
 from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER
 from kubescheduler.framework.profiles.plugin_loading import PluginOption
 from kubescheduler.releases.lookup import release_named, release_of
@@ -468,7 +469,8 @@ def _named_policy(found: MigrationInput, config: V1Alpha1Config | Lifted, name: 
             raise ConfigError(f"{name}: algorithmSource names {config.policy_file}: give that file, too")
         return held
     place = config.policy_configmap
-    assert place is not None
+    if place is None:
+        return Held(NO_POLICY, name)
     held = found.in_configmap(place.name, "policy.cfg")
     if held is None:
         raise ConfigError(

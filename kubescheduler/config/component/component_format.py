@@ -44,7 +44,7 @@ class ConfigMapName(msgspec.Struct, frozen=True):
 class Lifted(msgspec.Struct, frozen=True):
     """A document of an older apiVersion, said in the release's own, and where it says that the algorithm comes from.
 
-    One of provider, policy_file and policy_configmap is set.
+    One of provider, policy_file and policy_configmap is set; none of them means an empty Policy.
     """
 
     document: Mapping[str, Any]

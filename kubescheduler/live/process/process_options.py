@@ -18,7 +18,7 @@ from kubescheduler.config.gates import ReleaseGates
 from kubescheduler.config.v1alpha1 import V1Alpha1Config, v1alpha1_document
 from kubescheduler.engine.engine_flags import max_pd_volumes
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.engine.v1alpha1_engine import component_of_flags, lifted_component, read_component
+from kubescheduler.engine.v1alpha1_engine import NO_POLICY, component_of_flags, lifted_component, read_component
 from kubescheduler.framework.args.field_errors import refuse
 from kubescheduler.framework.contract.go_durations import SECOND
 from kubescheduler.framework.contract.profile import LeaderElection, SchedulerConfig
@@ -110,8 +110,6 @@ SOURCES = ("algorithm-provider", "policy-config-file", "policy-configmap", "use-
 """Flags that say where the algorithm comes from."""
 COMPLETED_FROM = 2
 """The verbosity from which 1.20 keeps its profiles completed."""
-NO_POLICY = {"apiVersion": "v1", "kind": "Policy"}
-"""Stands for one that is not read yet."""
 BESIDES = ("scheduler-name", "hard-pod-affinity-symmetric-weight", "address", "port")
 """Other flags that a file replaces."""
 
@@ -233,7 +231,7 @@ def _algorithm_source(flags: FlagValues, lifted: Lifted | None) -> dict[str, Any
         return {"policy": {"file": {"path": file}}}
     if place is not None:
         return {"policy": {"configMap": {"namespace": place.namespace, "name": place.name}}}
-    return {"provider": provider or "DefaultProvider"}
+    return {"policy": {}} if lifted is not None and provider is None else {"provider": provider or "DefaultProvider"}
 
 
 def _given_profiles(config_file: str | None, flags: FlagValues) -> list[dict[str, Any]]:

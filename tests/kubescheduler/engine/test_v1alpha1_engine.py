@@ -11,8 +11,10 @@ import yaml
 
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError
+from clusterstate.objects import Node, ObjectMeta
+from kubescheduler.engine.engine_contract import cache_for
 from kubescheduler.engine.legacy_engine import LegacyEngine
-from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.engine.spec import EngineSpec, engine_for
 from tests.support.comparisons import pod
 
 POLICY = {"kind": "Policy", "apiVersion": "v1", "priorities": [{"name": "MostRequestedPriority", "weight": 7}]}
@@ -26,9 +28,11 @@ FILE = {"policy": {"file": {"path": "/nowhere/policy.json"}}}
 MAP = {"policy": {"configMap": {"name": "p"}}}
 
 
+DOCUMENT = {"apiVersion": "kubescheduler.config.k8s.io/v1alpha1", "kind": "KubeSchedulerConfiguration"}
+
+
 def config(path: Path, **keys: Any) -> str:
-    document = {"apiVersion": "kubescheduler.config.k8s.io/v1alpha1", "kind": "KubeSchedulerConfiguration", **keys}
-    (path / "config.yaml").write_text(yaml.safe_dump(document), encoding="utf-8")
+    (path / "config.yaml").write_text(yaml.safe_dump({**DOCUMENT, **keys}), encoding="utf-8")
     return str(path / "config.yaml")
 
 
@@ -86,6 +90,24 @@ def test_a_policy_in_a_configmap(tmp_path: Path) -> None:
     manifest.write_text(yaml.safe_dump({**CONFIGMAP, "metadata": {"name": "q"}}), encoding="utf-8")
     with pytest.raises(ConfigError, match="names ConfigMap kube-system/p, this is kube-system/q"):
         EngineSpec("1.16", config_file=path, policy_configmap=str(manifest)).engine(print)
+
+
+@pytest.mark.parametrize("release", ["1.16", "1.18"])
+def test_an_empty_policy(release: str) -> None:
+    """A policy with neither a file nor a ConfigMap has no lists: the default ones stand in their place."""
+    component = {**DOCUMENT, "algorithmSource": {"policy": {}}}
+    policy = {"kind": "Policy", "apiVersion": "v1"}
+    node = Node(ObjectMeta("n"))
+    engines = [
+        EngineSpec(release, component=component).engine(print),
+        EngineSpec(release, policy=policy).engine(print),
+        engine_for(EngineSpec(release), None, None, component),
+    ]
+    weights, *others = (
+        made.scheduler(cache_for(made, [node])).decide(pod("p"), thorough=True).weights for made in engines
+    )
+    assert weights
+    assert others == [weights, weights]
 
 
 @pytest.mark.parametrize(

@@ -97,15 +97,21 @@ def test_unknown_keys() -> None:
             document(leaderElection={"lockObjectName": "a", "resourceName": "b"}),
             "ResourceName and LockObjectName are both set and do not match, ResourceName: b, LockObjectName: a",
         ),
-        (document(algorithmSource={"policy": {}}), "algorithmSource.policy: it needs file.path or configMap.name"),
         (document(algorithmSource={**FILE, "provider": ""}), "algorithmSource.provider: it is empty, and still goes"),
         (document(plugins={"score": {"enabled": [{"name": "Mine"}]}}), "there is no plugin Mine"),
     ],
-    ids=["version", "group", "policy", "type", "lock", "no-policy", "no-provider", "plugin"],
+    ids=["version", "group", "policy", "type", "lock", "no-provider", "plugin"],
 )
 def test_faults(found: dict[str, Any], text: str) -> None:
     """Each says where and what."""
     assert text in "\n".join(problems(found))
+
+
+def test_an_empty_policy_is_written() -> None:
+    """It is neither a provider nor elsewhere."""
+    config = read_v1alpha1(document(algorithmSource={"policy": {}}))
+    assert v1alpha1_document(config)["algorithmSource"] == {"policy": {}}
+    assert read_v1alpha1(v1alpha1_document(config)) == config
 
 
 def test_what_is_written_is_read_again() -> None:
