@@ -7,9 +7,9 @@ from functools import partial
 
 from clusterstate.footprint import Footprint, spec_alone
 from clusterstate.podinfo import PodInfo
+from clusterstate.selectors.affinity_1_4 import selects_nodes_1_4
 from clusterstate.selectors.node_selection import selects_nodes
 from clusterstate.snapshot import Snapshot
-from clusterstate.topology.affinity_1_4 import selects_nodes_1_4
 from predicates.node_identity import (
     NOT_SELECTED,
     NOT_SELECTED_1_4,

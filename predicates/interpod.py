@@ -12,8 +12,7 @@ from clusterstate.footprint import Footprint, TopologyScope, affinity_labels, ev
 from clusterstate.growable import ABSENT, Mask
 from clusterstate.objects import PodAffinityTerm
 from clusterstate.podinfo import PodInfo, any_of
-from clusterstate.snapshot import Snapshot
-from clusterstate.topology.pod_affinity import (
+from clusterstate.selectors.pod_affinity import (
     REPEL,
     Tallies,
     TermMatcher,
@@ -29,6 +28,7 @@ from clusterstate.topology.pod_affinity import (
     running_error,
     topology_keys,
 )
+from clusterstate.snapshot import Snapshot
 from predicates.refusal_evidence import (
     AnyOf,
     Conflict,

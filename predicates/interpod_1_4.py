@@ -13,9 +13,9 @@ from clusterstate.growable import Mask
 from clusterstate.manifests.annotations_1_4 import affinity_error
 from clusterstate.objects import PodAffinityTerm
 from clusterstate.podinfo import PodInfo
+from clusterstate.selectors.affinity_1_4 import TermMatcher14, any_use, compile_term_1_4, near, used_keys
+from clusterstate.selectors.pod_affinity import REPEL, affinity_reads
 from clusterstate.snapshot import Snapshot
-from clusterstate.topology.affinity_1_4 import TermMatcher14, any_use, compile_term_1_4, near, used_keys
-from clusterstate.topology.pod_affinity import REPEL, affinity_reads
 from predicates.refusal_evidence import (
     Need,
     Refusal,

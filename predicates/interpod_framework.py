@@ -12,8 +12,7 @@ from clusterstate.changes import Reads
 from clusterstate.footprint import Footprint, TopologyScope, affinity_labels, every_sign
 from clusterstate.growable import ABSENT, Mask
 from clusterstate.podinfo import PodInfo
-from clusterstate.snapshot import Snapshot
-from clusterstate.topology.pod_affinity import (
+from clusterstate.selectors.pod_affinity import (
     TERMS_1_18,
     TERMS_1_20,
     TERMS_1_36,
@@ -24,6 +23,7 @@ from clusterstate.topology.pod_affinity import (
     is_somewhere,
     occupied_rows,
 )
+from clusterstate.snapshot import Snapshot
 from predicates.refusal_evidence import (
     AnyOf,
     Conflict,

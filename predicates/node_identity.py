@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from clusterstate.manifests.annotations_1_4 import affinity_error
 from clusterstate.objects import NodeSelectorTerm, Requirement
 from clusterstate.podinfo import PodInfo
+from clusterstate.selectors.affinity_1_4 import pod_matches_nodes_1_4, selects_nodes_1_4, valid_terms_1_4
 from clusterstate.selectors.matching import compile_map, term_error
 from clusterstate.selectors.node_selection import (
     NAME_FIELD,
@@ -18,7 +19,6 @@ from clusterstate.selectors.node_selection import (
     term_mask,
 )
 from clusterstate.snapshot import Snapshot
-from clusterstate.topology.affinity_1_4 import pod_matches_nodes_1_4, selects_nodes_1_4, valid_terms_1_4
 from predicates.refusal_evidence import (
     Explain,
     Need,

@@ -13,9 +13,8 @@ from clusterstate.footprint import Footprint, spread_labels
 from clusterstate.growable import ABSENT, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import SelectorError, compile_label_selector
-from clusterstate.snapshot import Snapshot
-from clusterstate.topology.pod_affinity import REPEL, first_error, running_error
-from clusterstate.topology.spread_constraints import (
+from clusterstate.selectors.pod_affinity import REPEL, first_error, running_error
+from clusterstate.selectors.spread_constraints import (
     HARD,
     Constraints,
     SpreadRules,
@@ -23,7 +22,7 @@ from clusterstate.topology.spread_constraints import (
     constraints_of,
     spread_over,
 )
-from clusterstate.topology.spread_hard import (
+from clusterstate.selectors.spread_hard import (
     Grounds,
     Plan,
     counts_of,
@@ -33,6 +32,7 @@ from clusterstate.topology.spread_hard import (
     grounds_1_36,
     plan_of,
 )
+from clusterstate.snapshot import Snapshot
 from predicates.refusal_evidence import (
     AnyOf,
     Explain,

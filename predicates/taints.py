@@ -10,9 +10,9 @@ from clusterstate.growable import ABSENT
 from clusterstate.manifests.annotations_1_4 import taints_error, tolerations_error
 from clusterstate.objects import Node, Taint, Toleration
 from clusterstate.podinfo import PodInfo
+from clusterstate.selectors.affinity_1_4 import any_tolerates_1_4
 from clusterstate.selectors.matching import any_tolerates
 from clusterstate.snapshot import Snapshot
-from clusterstate.topology.affinity_1_4 import any_tolerates_1_4
 from predicates.refusal_evidence import Explain, Need, Refusal, Unmet, node_of
 from predicates.types import (
     PASS,

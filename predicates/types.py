@@ -11,8 +11,8 @@ from clusterstate.changes import Reads
 from clusterstate.footprint import Footprint, spec_alone
 from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
+from clusterstate.selectors.affinity_1_4 import FAILURE_DOMAINS
 from clusterstate.snapshot import Snapshot
-from clusterstate.topology.affinity_1_4 import FAILURE_DOMAINS
 from predicates.refusal_evidence import CheckEvidence, Explain, filter_evidence, predicate_evidence
 
 Verdict = dict[str, Mask]

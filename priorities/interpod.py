@@ -18,8 +18,7 @@ from clusterstate.growable import ABSENT, IntArray, Mask, constant_row
 from clusterstate.objects import PodAffinityTerm
 from clusterstate.pod_counts import Weight
 from clusterstate.podinfo import AsPicked, PodInfo, Reach, any_of
-from clusterstate.snapshot import Snapshot
-from clusterstate.topology.pod_affinity import (
+from clusterstate.selectors.pod_affinity import (
     HARD,
     SOFT,
     Tallies,
@@ -32,6 +31,7 @@ from clusterstate.topology.pod_affinity import (
     running_error,
     topology_keys,
 )
+from clusterstate.snapshot import Snapshot
 from priorities.score_evidence import (
     Calculation,
     Explain,

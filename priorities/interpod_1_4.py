@@ -11,9 +11,9 @@ from clusterstate.manifests.annotations_1_4 import affinity_error
 from clusterstate.objects import PodAffinityTerm
 from clusterstate.pod_counts import Weight
 from clusterstate.podinfo import AsPicked, PodInfo, Reach, any_of
+from clusterstate.selectors.affinity_1_4 import any_use, compile_term_1_4, sums_near, topology_codes, used_keys
+from clusterstate.selectors.pod_affinity import HARD, SOFT
 from clusterstate.snapshot import Snapshot
-from clusterstate.topology.affinity_1_4 import any_use, compile_term_1_4, sums_near, topology_codes, used_keys
-from clusterstate.topology.pod_affinity import HARD, SOFT
 from priorities.interpod import explain_normalized_sums, explain_sums, normalize_sums, signed_terms, sums_config
 from priorities.score_evidence import Calculation, Explain, domain_text
 from priorities.types import PriorityArgs, PriorityConfig, PriorityConfigFactory, PriorityError

@@ -18,8 +18,7 @@ from clusterstate.growable import IntArray, constant_row
 from clusterstate.objects import Labels
 from clusterstate.pod_counts import Tally, Weight
 from clusterstate.podinfo import AsPicked, PodInfo, Reach, any_of
-from clusterstate.snapshot import Snapshot
-from clusterstate.topology.pod_affinity import (
+from clusterstate.selectors.pod_affinity import (
     HARD,
     SOFT,
     TERMS_1_20,
@@ -32,6 +31,7 @@ from clusterstate.topology.pod_affinity import (
     domain_tally,
     topology_keys,
 )
+from clusterstate.snapshot import Snapshot
 from priorities.interpod import explain_sums, near_by_key, stretched_formula
 from priorities.score_evidence import Calculation, Explain, ExplainReduce, plugin_evidence
 from priorities.types import MAX_NODE_SCORE, PriorityConfig, PriorityError, Reduce

@@ -10,6 +10,7 @@ from clusterstate.growable import IntArray
 from clusterstate.manifests.annotations_1_4 import affinity_error
 from clusterstate.objects import PreferredSchedulingTerm
 from clusterstate.podinfo import PodInfo
+from clusterstate.selectors.affinity_1_4 import preferred_weights_1_4, preferred_weights_of_1_4
 from clusterstate.selectors.matching import (
     SelectorError,
     counts_as_preferred,
@@ -18,7 +19,6 @@ from clusterstate.selectors.matching import (
 )
 from clusterstate.selectors.node_selection import preferred_term_weights, preferred_weights, preferred_weights_of
 from clusterstate.snapshot import Snapshot
-from clusterstate.topology.affinity_1_4 import preferred_weights_1_4, preferred_weights_of_1_4
 from priorities.normalize import normalize, stretched_evidence
 from priorities.score_evidence import (
     Calculation,

@@ -24,9 +24,8 @@ from clusterstate.growable import ABSENT, NO_NUMBERS, IntArray, constant_row
 from clusterstate.objects import TopologySpreadConstraint
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import SelectorError
-from clusterstate.snapshot import Snapshot
-from clusterstate.topology.row_groups import GroupedScores, RowScores
-from clusterstate.topology.spread_constraints import (
+from clusterstate.selectors.row_groups import GroupedScores, RowScores
+from clusterstate.selectors.spread_constraints import (
     SOFT,
     Constraints,
     DomainCounts,
@@ -38,7 +37,7 @@ from clusterstate.topology.spread_constraints import (
     domain_counters,
     spread_over,
 )
-from clusterstate.topology.spread_soft import (
+from clusterstate.selectors.spread_soft import (
     MOST_PLANS,
     PLAN_ROWS,
     MakePlan,
@@ -51,6 +50,7 @@ from clusterstate.topology.spread_soft import (
     soft_plan_1_27,
     soft_plan_1_36,
 )
+from clusterstate.snapshot import Snapshot
 from priorities.score_evidence import (
     Calculation,
     RuleEvidence,

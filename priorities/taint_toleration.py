@@ -10,9 +10,9 @@ from clusterstate.growable import IntArray
 from clusterstate.manifests.annotations_1_4 import taints_error, tolerations_error
 from clusterstate.objects import Node, Taint, Toleration
 from clusterstate.podinfo import PodInfo
+from clusterstate.selectors.affinity_1_4 import any_tolerates_1_4
 from clusterstate.selectors.matching import any_tolerates
 from clusterstate.snapshot import Snapshot
-from clusterstate.topology.affinity_1_4 import any_tolerates_1_4
 from priorities.normalize import normalize_reversed, turned_evidence
 from priorities.score_evidence import Calculation, Explain, added, plugin_evidence, priority_evidence
 from priorities.types import (

@@ -11,9 +11,9 @@ from clusterstate.errors import SchedulingError
 from clusterstate.footprint import Footprint, spec_alone
 from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
+from clusterstate.selectors.affinity_1_4 import FAILURE_DOMAINS
+from clusterstate.selectors.row_groups import RowScores
 from clusterstate.snapshot import Snapshot
-from clusterstate.topology.affinity_1_4 import FAILURE_DOMAINS
-from clusterstate.topology.row_groups import RowScores
 from priorities.score_evidence import RuleEvidence
 
 MAX_PRIORITY = 10

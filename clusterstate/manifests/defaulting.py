@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from clusterstate.errors import DecodeError, nearest
-from clusterstate.manifests.documents import Manifest
+from clusterstate.manifests.decode import Manifest
 from clusterstate.manifests.kinds import KINDS
 from clusterstate.objects import PriorityClass
 

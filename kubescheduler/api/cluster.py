@@ -9,7 +9,7 @@ from functools import partial
 from typing import IO, TYPE_CHECKING, Any, Self
 
 from clusterstate.errors import ConfigError, DecodeError, nearest
-from clusterstate.manifests.documents import Item
+from clusterstate.manifests.decode import Item
 from clusterstate.manifests.fields import strictness_of
 from clusterstate.objects import Node, Pod, PriorityClass
 from clusterstate.versions import DEFAULT_RELEASE

@@ -12,7 +12,7 @@ import attrs
 import msgspec
 
 from clusterstate.errors import ConfigError, DecodeError, InputError
-from clusterstate.manifests.documents import Item
+from clusterstate.manifests.decode import Item
 from clusterstate.manifests.kinds import encode_object
 from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.api.cluster import Cluster

@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from clusterstate.errors import InputError
-from clusterstate.manifests.documents import Item
+from clusterstate.manifests.decode import Item
 from clusterstate.manifests.kinds import KINDS, encode_object
 from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.cli.cluster_options import ServerCluster

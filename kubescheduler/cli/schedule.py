@@ -203,7 +203,7 @@ def _run(
     """
     import sys
 
-    from clusterstate.manifests.documents import Item
+    from clusterstate.manifests.decode import Item
     from kubescheduler.cli.decision_output import rendered
     from kubescheduler.cli.decision_text import PassedOverExtenders, given_up
     from kubescheduler.cli.output import screen_of

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from clusterstate.growable import NO_NUMBERS, IntArray, Mask
-from clusterstate.topology.row_groups import GroupedScores
+from clusterstate.selectors.row_groups import GroupedScores
 from clusterstate.usage import wrap
 from kubescheduler.core.filter_and_score import Scored, Scores
 from kubescheduler.core.selection import FirstByName, TieBreak

@@ -18,8 +18,8 @@ from clusterstate.changes import ChangeLog
 from clusterstate.errors import SchedulingError
 from clusterstate.growable import NO_NUMBERS, IntArray, Mask
 from clusterstate.podinfo import PodInfo
+from clusterstate.selectors.row_groups import GroupedScores, RowScores
 from clusterstate.snapshot import Snapshot
-from clusterstate.topology.row_groups import GroupedScores, RowScores
 from kubescheduler.core.answers import Answers, Refreshes, ScoreState
 from kubescheduler.core.filter_and_score import Scored, Scores, one_for_all, raw_and_reduced, reduced
 from kubescheduler.core.pod_classes import ClassState

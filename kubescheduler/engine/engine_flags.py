@@ -11,7 +11,7 @@ import msgspec
 
 from clusterstate.errors import ConfigError, nearest
 from clusterstate.objects import FrozenMap
-from clusterstate.topology.affinity_1_4 import FAILURE_DOMAINS
+from clusterstate.selectors.affinity_1_4 import FAILURE_DOMAINS
 from clusterstate.versions import DEFAULT_RELEASE, minor
 from kubescheduler.engine.spec_fields import KEYS, SPEC_FIELDS
 from kubescheduler.extender.access import LIVE, ExtenderAccess

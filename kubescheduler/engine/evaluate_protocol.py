@@ -11,8 +11,7 @@ import msgspec
 
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError, DecodeError, KubeSchedulerError, nearest
-from clusterstate.manifests.decode import Decoder, decode_cluster
-from clusterstate.manifests.documents import SECTIONS
+from clusterstate.manifests.decode import SECTIONS, Decoder, decode_cluster
 from clusterstate.manifests.fields import describe, step
 from clusterstate.objects import Pod
 from kubescheduler.engine.engine_contract import cache_for

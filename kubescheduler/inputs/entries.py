@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from clusterstate.errors import DecodeError
-from clusterstate.manifests.documents import parse_json
+from clusterstate.manifests.decode import parse_json
 from clusterstate.objects import Node, Pod, PriorityClass
 
 if TYPE_CHECKING:
-    from clusterstate.manifests.documents import Item
+    from clusterstate.manifests.decode import Item
     from clusterstate.objects import ClusterObject
 
 

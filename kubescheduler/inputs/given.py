@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 import msgspec
 
 from clusterstate.errors import ConfigError, DecodeError
-from clusterstate.manifests.documents import Item, split
+from clusterstate.manifests.decode import Item, split
 from clusterstate.manifests.fields import BY_ORIGIN, describe
 from clusterstate.objects import KINDS, Pod, PriorityClass
 from kubescheduler.engine.spec_fields import ARGUMENTS

@@ -10,8 +10,7 @@ from typing import Any
 import msgspec
 
 from clusterstate.errors import DecodeError, nearest
-from clusterstate.manifests.decode import Decoder
-from clusterstate.manifests.documents import Item, parse_json
+from clusterstate.manifests.decode import Decoder, Item, parse_json
 from clusterstate.manifests.fields import STRICT, Strictness, describe
 from clusterstate.objects import FrozenMap, Node
 from clusterstate.quantity import parse_quantity

@@ -17,7 +17,7 @@ from predicates.types import Verdict
 if TYPE_CHECKING:
     from clusterstate.cache import ClusterCache
     from clusterstate.growable import Mask
-    from clusterstate.manifests.documents import Manifest
+    from clusterstate.manifests.decode import Manifest
     from clusterstate.objects import Node, Pod
 
 

@@ -14,7 +14,7 @@ from clusterstate.manifests.defaulting import default_manifest
 from clusterstate.manifests.fields import Accepted
 from clusterstate.objects import Node, Pod
 from clusterstate.podinfo import ReleaseView, pod_key
-from clusterstate.topology.pod_affinity import affinity_uses
+from clusterstate.selectors.pod_affinity import affinity_uses
 from clusterstate.usage import account_1_16, tracked_1_16
 from kubescheduler.config.config_text import read_policy_file
 from kubescheduler.config.gates import ALL_ALPHA, ALPHA, BETA, GA, LOCKED, Gate, ReleaseGates

@@ -12,7 +12,7 @@ from clusterstate.manifests.defaulting import default_manifest_1_4, named_manife
 from clusterstate.manifests.fields import Accepted
 from clusterstate.node_order import zone_key
 from clusterstate.podinfo import ReleaseView
-from clusterstate.topology.affinity_1_4 import affinity_uses_1_4
+from clusterstate.selectors.affinity_1_4 import affinity_uses_1_4
 from clusterstate.usage import account_1_4, tracked_1_4
 from kubescheduler.config.gates import ALL_ALPHA, ReleaseGates
 from kubescheduler.config.policy.policy_1_16 import (

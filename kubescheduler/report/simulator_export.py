@@ -12,7 +12,7 @@ from typing import Any
 import attrs
 import msgspec
 
-from clusterstate.manifests.documents import SECTIONS
+from clusterstate.manifests.decode import SECTIONS
 from clusterstate.manifests.kinds import encode_object
 from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.core.decision import Decision, gave_up

@@ -10,7 +10,7 @@ import msgspec
 
 from clusterstate.cache import ClusterCache
 from clusterstate.cluster_objects import ClusterObjects
-from clusterstate.manifests.documents import Manifest
+from clusterstate.manifests.decode import Manifest
 from clusterstate.objects import (
     ClaimReference,
     ClusterObject,

@@ -10,8 +10,7 @@ import attrs
 import msgspec
 
 from clusterstate.errors import DecodeError
-from clusterstate.manifests.decode import Decoder
-from clusterstate.manifests.documents import Item
+from clusterstate.manifests.decode import Decoder, Item
 from clusterstate.objects import ClusterObject, Node, Pod
 from kubescheduler.simulation.workload import (
     LONGEST,

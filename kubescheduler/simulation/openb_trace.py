@@ -10,7 +10,7 @@ from typing import IO, Any
 import msgspec
 
 from clusterstate.errors import DecodeError
-from clusterstate.manifests.documents import Item
+from clusterstate.manifests.decode import Item
 from clusterstate.manifests.fields import INT64, describe
 from kubecel.api_names import is_object_name, subdomain_errors
 from kubescheduler.sources.file_bytes import UNREADABLE, PrefixedStream, Readable, read_bytes, read_file, why_unreadable

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
+from clusterstate.manifests.decode import Manifest
 from clusterstate.manifests.defaulting import default_manifest
-from clusterstate.manifests.documents import Manifest
 from clusterstate.manifests.fields import describe
 from kubescheduler.simulation.workload import ON_BINDING, ON_FINISH
 

@@ -8,7 +8,7 @@ from typing import IO, Any
 import msgspec
 
 from clusterstate.errors import DecodeError
-from clusterstate.manifests.documents import Item
+from clusterstate.manifests.decode import Item
 from clusterstate.manifests.fields import STRICT, Strictness
 from clusterstate.objects import ClusterObject, Pod, PriorityClass
 from clusterstate.versions import DEFAULT_RELEASE

@@ -11,8 +11,7 @@ import msgspec
 
 from clusterstate.cache import TERMINATED
 from clusterstate.errors import DecodeError
-from clusterstate.manifests.decode import Decoder, UnknownKindError, identity, notes_on, placed
-from clusterstate.manifests.documents import Item, Manifest
+from clusterstate.manifests.decode import Decoder, Item, Manifest, UnknownKindError, identity, notes_on, placed
 from clusterstate.manifests.fields import BY_ORIGIN, STRICT, Strictness
 from clusterstate.objects import ClusterObject, Node, Pod, PriorityClass
 from clusterstate.versions import DEFAULT_RELEASE

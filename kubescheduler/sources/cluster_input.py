@@ -18,8 +18,7 @@ from clusterstate.objects import Node, Pod, PriorityClass
 from kubescheduler.sources.cross_objects import UnreadableManifests, duplicate_problems, named_by
 
 if TYPE_CHECKING:
-    from clusterstate.manifests.decode import Prepare
-    from clusterstate.manifests.documents import Item, Manifest
+    from clusterstate.manifests.decode import Item, Manifest, Prepare
     from clusterstate.manifests.fields import Strictness
     from clusterstate.objects import ClusterObject
 

@@ -12,7 +12,7 @@ from clusterstate.errors import DecodeError, nearest
 from clusterstate.objects import Node, Pod
 
 if TYPE_CHECKING:
-    from clusterstate.manifests.documents import Item
+    from clusterstate.manifests.decode import Item
     from clusterstate.objects import ClusterObject
 
 MOST_HINTS = 10

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from clusterstate.errors import DecodeError, InputError
-from clusterstate.manifests.documents import split, split_json, was_stored
+from clusterstate.manifests.decode import split, split_json, was_stored
 from kubescheduler.sources.file_bytes import UNREADABLE, PrefixedStream, Readable, read_bytes, why_unreadable
 from kubescheduler.sources.json_stream import streamed_items
 from kubescheduler.sources.limits import TooLongError, check_values
@@ -18,7 +18,7 @@ from kubescheduler.sources.limits import TooLongError, check_values
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from clusterstate.manifests.documents import Item
+    from clusterstate.manifests.decode import Item
 
 
 COMPRESSED = ".gz"

@@ -15,15 +15,15 @@ from typing import IO, TYPE_CHECKING, cast
 import msgspec
 
 from clusterstate.errors import DecodeError
-from clusterstate.manifests.documents import Envelope, Item, header_of, list_kind, opening_of, was_stored
+from clusterstate.manifests.decode import Envelope, Item, header_of, list_kind, opening_of, was_stored
 from clusterstate.manifests.fields import NOTHING
-from clusterstate.manifests.pod_reading import SettledPods, is_pod
+from clusterstate.manifests.quick_reading import SettledPods, is_pod
 from kubescheduler.sources.limits import limit
 
 if TYPE_CHECKING:
     from io import BufferedIOBase
 
-    from clusterstate.manifests.documents import Manifest
+    from clusterstate.manifests.decode import Manifest
     from kubescheduler.sources.file_bytes import PrefixedStream
 
 

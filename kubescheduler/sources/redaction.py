@@ -18,7 +18,7 @@ from clusterstate.manifests.decode import Decoder
 from clusterstate.manifests.kinds import KINDS, encode_object
 
 if TYPE_CHECKING:
-    from clusterstate.manifests.documents import Item
+    from clusterstate.manifests.decode import Item
     from clusterstate.manifests.tables import Role
 
 Manifest = dict[str, Any]

@@ -23,8 +23,8 @@ from clusterstate.objects import (
 from clusterstate.pod_counts import LONGEST, MOST_TALLIES, DomainLog, Tally
 from clusterstate.podinfo import PodInfo, any_of
 from clusterstate.selectors.matching import Matcher, SelectorError, compile_label_selector
+from clusterstate.selectors.pod_affinity import compile_term, parse_1_20, parse_1_36
 from clusterstate.snapshot import PodChange
-from clusterstate.topology.pod_affinity import compile_term, parse_1_20, parse_1_36
 from predicates.interpod import EXISTING_ANTI_AFFINITY, match_inter_pod_affinity
 from tests.support.build import Cluster, cache_of, labels, make_node, make_pod
 

@@ -21,8 +21,8 @@ from clusterstate.objects import (
     TopologySpreadConstraint,
 )
 from clusterstate.podinfo import PodInfo
+from clusterstate.selectors.spread_constraints import spread_rules_1_20, spread_rules_1_24, spread_rules_1_36
 from clusterstate.snapshot import PodChange, Snapshot
-from clusterstate.topology.spread_constraints import spread_rules_1_20, spread_rules_1_24, spread_rules_1_36
 from predicates.spread import (
     MISSING_LABEL,
     NOT_SPREAD,

@@ -19,8 +19,8 @@ from clusterstate.objects import (
     WeightedPodAffinityTerm,
 )
 from clusterstate.podinfo import PodInfo
+from clusterstate.selectors.pod_affinity import TERMS_1_36
 from clusterstate.snapshot import Snapshot
-from clusterstate.topology.pod_affinity import TERMS_1_36
 from priorities.interpod_framework import normalize_1_20, normalize_1_36, scoring_1_20, scoring_1_25, scoring_1_36
 from priorities.types import PriorityConfig, PriorityError
 from tests.support.build import Cluster, labels, make_node, make_pod

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from clusterstate.objects import LabelSelector, ObjectMeta, Pod, Requirement, Service, TopologySpreadConstraint
 from clusterstate.pod_counts import Tally
 from clusterstate.podinfo import PodInfo
-from clusterstate.snapshot import Snapshot
-from clusterstate.topology.row_groups import GroupedScores
-from clusterstate.topology.spread_constraints import (
+from clusterstate.selectors.row_groups import GroupedScores
+from clusterstate.selectors.spread_constraints import (
     SYSTEM_DEFAULTS,
     spread_rules_1_20,
     spread_rules_1_24,
     spread_rules_1_36,
 )
+from clusterstate.snapshot import Snapshot
 from priorities import spread
 from priorities.spread import pod_topology_spread_1_20, pod_topology_spread_1_36, rounded, truncated
 from priorities.types import PriorityConfig, PriorityError

@@ -8,7 +8,7 @@ import msgspec
 
 from clusterstate.objects import Pod
 from clusterstate.selectors.matching import term_namespaces
-from clusterstate.topology.pod_affinity import (
+from clusterstate.selectors.pod_affinity import (
     TERMS_1_18,
     TERMS_1_20,
     TERMS_1_21,

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from clusterstate.objects import LabelSelector, Pod, TopologySpreadConstraint
-from clusterstate.topology.spread_constraints import (
+from clusterstate.selectors.spread_constraints import (
     EVERY_EFFECT,
     SYSTEM_DEFAULTS,
     SpreadRules,

@@ -14,7 +14,7 @@ import msgspec
 import yaml
 
 from clusterstate.errors import DecodeError, InputError
-from clusterstate.manifests.documents import Item, parse_json
+from clusterstate.manifests.decode import Item, parse_json
 from clusterstate.objects import Pod
 from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.api.cluster import Cluster

@@ -8,8 +8,7 @@ from typing import Protocol
 
 import msgspec
 
-from clusterstate.manifests.decode import Prepare
-from clusterstate.manifests.documents import Manifest
+from clusterstate.manifests.decode import Manifest, Prepare
 from kubecel.api_names import go_quote
 from kubescheduler.live.transport.api_answers import ApiError
 from kubescheduler.live.wall_clock import WallClock

@@ -12,8 +12,7 @@ from typing import Any
 import msgspec
 
 from clusterstate.errors import DecodeError
-from clusterstate.manifests.decode import Decoder
-from clusterstate.manifests.documents import Item
+from clusterstate.manifests.decode import Decoder, Item
 from clusterstate.objects import ClusterObject
 from kubescheduler.live.informers.inbox import ObjectChange
 

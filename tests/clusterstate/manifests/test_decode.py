@@ -8,8 +8,7 @@ import msgspec
 import pytest
 
 from clusterstate.errors import DecodeError
-from clusterstate.manifests.decode import Decoder, decode_all, decode_cluster, decode_object
-from clusterstate.manifests.documents import Item, split_json
+from clusterstate.manifests.decode import Decoder, Item, decode_all, decode_cluster, decode_object, split_json
 from clusterstate.manifests.kinds import encode_object
 from clusterstate.objects import (
     AWSElasticBlockStore,

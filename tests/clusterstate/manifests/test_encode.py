@@ -7,8 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clusterstate.manifests.decode import Decoder, decode_object
-from clusterstate.manifests.documents import Item
+from clusterstate.manifests.decode import Decoder, Item, decode_object
 from clusterstate.manifests.kinds import encode_object
 from clusterstate.objects import KINDS
 from tests.support.strategies import EVERY_KIND

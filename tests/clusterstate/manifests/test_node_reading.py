@@ -13,7 +13,7 @@ from clusterstate import changes
 from clusterstate.manifests.decode import Decoder, PodDecoder
 from clusterstate.manifests.fields import Fields
 from clusterstate.manifests.kinds import NODE, encode_object
-from clusterstate.manifests.node_reading import NodeReader
+from clusterstate.manifests.quick_reading import NodeReader
 from clusterstate.objects import Node
 
 IMAGES = [{"names": [f"registry/app{number}", f"registry/app{number}:v1"], "sizeBytes": number} for number in range(4)]

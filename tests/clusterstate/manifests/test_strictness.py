@@ -9,8 +9,7 @@ import pytest
 
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.api_checks import CHECKS_1_36
-from clusterstate.manifests.decode import Decoder
-from clusterstate.manifests.documents import Item
+from clusterstate.manifests.decode import Decoder, Item
 from clusterstate.manifests.fields import BY_ORIGIN, LENIENT, STRICT, Accepted, Strictness, strictness_of
 
 WARN = Strictness("warn", "warn", "warn")

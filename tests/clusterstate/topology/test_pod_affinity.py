@@ -10,8 +10,8 @@ from clusterstate.objects import (
     Requirement,
     WeightedPodAffinityTerm,
 )
+from clusterstate.selectors.pod_affinity import HARD, REPEL, SOFT, compile_term, running_error, topology_keys
 from clusterstate.snapshot import PodChange
-from clusterstate.topology.pod_affinity import HARD, REPEL, SOFT, compile_term, running_error, topology_keys
 from tests.support.build import Cluster, labels, make_node, make_pod
 
 BAD = PodAffinityTerm("bad", LabelSelector(match_expressions=(Requirement("app", "Near", ("x",)),)))

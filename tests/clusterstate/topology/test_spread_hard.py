@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from clusterstate.selectors.matching import compile_map
-from clusterstate.topology.row_groups import row_groups
-from clusterstate.topology.spread_constraints import PickedPods
-from clusterstate.topology.spread_hard import NO_PODS_ANYWHERE, Tracked
+from clusterstate.selectors.row_groups import row_groups
+from clusterstate.selectors.spread_constraints import PickedPods
+from clusterstate.selectors.spread_hard import NO_PODS_ANYWHERE, Tracked
 from tests.support.build import Cluster, cache_of, labels, make_node, make_pod
 
 

@@ -28,7 +28,7 @@ from clusterstate.objects import (
     PodDisruptionBudget,
     Taint,
 )
-from clusterstate.topology import pod_affinity
+from clusterstate.selectors import pod_affinity
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import Preemption
 from kubescheduler.core.generic_scheduler import GenericScheduler

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clusterstate.errors import DecodeError
-from clusterstate.manifests.documents import Item
+from clusterstate.manifests.decode import Item
 from clusterstate.manifests.fields import BY_ORIGIN
 from clusterstate.objects import Pod
 from kubescheduler.releases.lookup import RELEASES

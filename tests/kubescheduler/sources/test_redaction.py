@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 
 from clusterstate.cache import ClusterCache
-from clusterstate.manifests.decode import Decoder
-from clusterstate.manifests.documents import Item
+from clusterstate.manifests.decode import Decoder, Item
 from clusterstate.manifests.kinds import encode_object
 from clusterstate.objects import ClusterObject, Node, Pod
 from kubescheduler.core.decision import Decision

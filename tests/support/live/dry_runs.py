@@ -8,8 +8,7 @@ from typing import Any
 import attrs
 
 from clusterstate.cache import ClusterCache
-from clusterstate.manifests.decode import Decoder
-from clusterstate.manifests.documents import Item
+from clusterstate.manifests.decode import Decoder, Item
 from clusterstate.manifests.kinds import KINDS
 from clusterstate.objects import Pod
 from kubescheduler.comparison.drawn_runs import RealChoices

@@ -11,7 +11,7 @@ import pytest
 from algorithmprovider import registry
 from algorithmprovider.algorithms_1_4 import ALGORITHMS
 from clusterstate.errors import ConfigError
-from clusterstate.topology.affinity_1_4 import FAILURE_DOMAINS
+from clusterstate.selectors.affinity_1_4 import FAILURE_DOMAINS
 from kubescheduler.cli import common_options as options
 from kubescheduler.config.policy.policy_1_16 import FATAL, parse_policy_1_4
 from kubescheduler.engine.engine_flags import EngineFlags

@@ -12,7 +12,7 @@ import pytest
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError
 from clusterstate.objects import LabelSelector, ObjectMeta, Service, TopologySpreadConstraint
-from clusterstate.topology.spread_constraints import HOSTNAME, spread_rules_1_36
+from clusterstate.selectors.spread_constraints import HOSTNAME, spread_rules_1_36
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.pod_topology_spread import (

@@ -15,8 +15,7 @@ import msgspec
 import pytest
 from aiohttp import web
 
-from clusterstate.manifests.decode import Decoder
-from clusterstate.manifests.documents import Item
+from clusterstate.manifests.decode import Decoder, Item
 from clusterstate.objects import Pod
 from kubescheduler.live.informers.inbox import Inbox
 from kubescheduler.live.informers.informer_rules import InformerRules

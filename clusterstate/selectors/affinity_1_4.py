@@ -33,8 +33,8 @@ from clusterstate.selectors.matching import (
     compile_requirements,
 )
 from clusterstate.selectors.node_selection import node_selector_mask, preferred_weights_of, requirements_mask
+from clusterstate.selectors.pod_affinity import HARD, REPEL, SOFT, domain_tally, terms_of
 from clusterstate.snapshot import Snapshot
-from clusterstate.topology.pod_affinity import HARD, REPEL, SOFT, domain_tally, terms_of
 from kubecel.api_names import go_quote, label_value_errors, qualified_name_errors
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from clusterstate.changes import Reads, remember
 from clusterstate.growable import ABSENT, IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import Matcher
-from clusterstate.snapshot import Snapshot
-from clusterstate.topology.spread_constraints import (
+from clusterstate.selectors.spread_constraints import (
     Constraints,
     Counter,
     CounterSum,
@@ -28,6 +27,7 @@ from clusterstate.topology.spread_constraints import (
     included_nodes,
     picked_nodes,
 )
+from clusterstate.snapshot import Snapshot
 
 NO_PODS_ANYWHERE = (1 << 31) - 1
 """Upstream's count of the emptiest domain when there is no domain."""

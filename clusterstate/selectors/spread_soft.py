@@ -12,9 +12,8 @@ from clusterstate.changes import Reads, remember
 from clusterstate.growable import ABSENT, NO_NUMBERS, IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import Matcher
-from clusterstate.snapshot import Snapshot
-from clusterstate.topology.row_groups import RowGroups, row_groups
-from clusterstate.topology.spread_constraints import (
+from clusterstate.selectors.row_groups import RowGroups, row_groups
+from clusterstate.selectors.spread_constraints import (
     HOSTNAME,
     Constraints,
     Counter,
@@ -31,6 +30,7 @@ from clusterstate.topology.spread_constraints import (
     included_nodes,
     picked_nodes,
 )
+from clusterstate.snapshot import Snapshot
 
 MOST_PLANS = 256
 """Plans that are kept however many rows there are."""

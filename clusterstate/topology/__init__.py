@@ -1,1 +1,0 @@
-"""Inter-pod affinity and topology spreading over columns: terms, constraints, domains and their counts."""
