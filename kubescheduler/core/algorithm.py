@@ -142,3 +142,7 @@ class Algorithm(msgspec.Struct, frozen=True, eq=False):
     """What it is made under, for what is done about a pod once its node is chosen."""
     percentage_of_nodes_to_score: int = 100
     """Below 100 (0: adaptive) scheduling stops looking once enough nodes fit, as upstream does."""
+    pre_filters: Mapping[str, FitPredicate] = msgspec.field(default_factory=dict)
+    """What is asked of a pod before any node is looked at: PreFilter plugins by name."""
+    pre_scores: tuple[PriorityConfig, ...] = ()
+    """What is asked before nodes are scored, whether there is anything to score: PreScore plugins."""

@@ -200,22 +200,6 @@ class Remembered:
     position: that of the log then. of_pods_anywhere, of_own_pods: see what it reads.
     """
 
-    __slots__ = (
-        "__weakref__",
-        "_claims",
-        "_far",
-        "_led_to",
-        "_local",
-        "_of_usage",
-        "_scoped",
-        "_size",
-        "_storage",
-        "_version",
-        "of_own_pods",
-        "of_pods_anywhere",
-        "position",
-    )
-
     def __init__(self, footprint: Footprint, info: PodInfo) -> None:
         """footprint: the rule's."""
         reads, scope = footprint.reads_for(info), footprint.scope
@@ -292,17 +276,6 @@ class CheckState(Remembered):
     unresolvable: (N,) bool, the failing rows that taking pods away cannot mend, None when there is none; kept for
     framework releases, whose rules say so. skipped: the rule has nothing to say this time.
     """
-
-    __slots__ = (
-        "_answers",
-        "_moment",
-        "erring",
-        "failing",
-        "predicate",
-        "skipped",
-        "unresolvable",
-        "verdict",
-    )
 
     def __init__(self, predicate: FitPredicate, info: PodInfo) -> None:
         super().__init__(predicate.footprint, info)
@@ -402,8 +375,6 @@ class ScoreState(Remembered):
     raw: (N,) int64. uniform: the one number that every row has, None when they differ or it does not help.
     failed: the last time ended in an error.
     """
-
-    __slots__ = ("config", "failed", "raw", "reduced", "uniform")
 
     def __init__(self, config: PriorityConfig, info: PodInfo) -> None:
         super().__init__(config.footprint, info)

@@ -94,9 +94,7 @@ class FilterResults:
     """(check, its verdict on all N rows on its own), in the order they run."""
     idle: tuple[tuple[str, Verdict], ...] = ()
     """The same of checks that are configured but never run; only if that was asked for."""
-    with_nominated: RowValues[tuple[tuple[str, tuple[str, ...]], ...]] = attrs.field(
-        default=NO_VALUES, converter=row_values
-    )
+    with_nominated: RowValues[tuple[tuple[str, tuple[str, ...]], ...]] = NO_VALUES
     """Row → (check, reasons) for which the pod does not fit with pods nominated there."""
     every_reason: bool = False
     """Whether every check's reasons are reported, not only those of the first that refuses a node."""
@@ -112,7 +110,7 @@ class FilterResults:
     """Check → (N,) bool: the rows it refuses where evicting pods cannot help."""
     pending: Mapping[str, Mask] = FrozenMap()
     """Check → (N,) bool: the rows it refuses until an event comes (1.36)."""
-    nominated_codes: RowValues[Code] = attrs.field(default=NO_VALUES, converter=row_values)
+    nominated_codes: RowValues[Code] = NO_VALUES
     """Row → the code of a node refused with the pods nominated there; Unschedulable where it has none."""
     refused: Mapping[str, Status] = FrozenMap()
     """Node → the status that extenders gave it."""

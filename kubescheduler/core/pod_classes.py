@@ -6,21 +6,21 @@ import operator
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, MutableMapping
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
 import msgspec
 import numpy as np
 
 from clusterstate.changes import PODS_ANYWHERE, ChangeLog, Reads, flags_of
-from clusterstate.footprint import PodKey, spec_alone
+from clusterstate.footprint import PodKey, ScopeReading, spec_alone
 from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.answers import CheckState, Refreshes, Remembered, ScoreState, with_rows
-from predicates.types import FitPredicate
-from priorities.types import PriorityConfig
+from predicates.types import GO_ON, FitPredicate, PreFiltered
+from priorities.types import PriorityConfig, goes_on
 
 MEMORY = 1 << 28
 """Bytes that remembered rows may take, about."""
@@ -35,6 +35,7 @@ SELECTED = flags_of(Reads.SERVICES)
 OF_PODS = frozenset(flags_of(Reads.PODS | PODS_ANYWHERE))
 """What changes with pods that come and go."""
 
+A = TypeVar("A")
 Kept = TypeVar("Kept", bound=Remembered)
 Rule = FitPredicate | PriorityConfig
 
@@ -51,6 +52,36 @@ def unshared(_: Rule, make: Callable[[], Kept]) -> Kept:
     return make()
 
 
+class PreAnswer(Generic[A]):
+    """What a plugin's PreFilter answers about a pod class, or its PreScore, whether it has anything to score; asked
+    again when something it reads has changed."""
+
+    __slots__ = ("_ask", "_reading", "_version", "answer", "flags", "name")
+
+    def __init__(
+        self, rule: FitPredicate | PriorityConfig, info: PodInfo, ask: Callable[[PodInfo, Snapshot], A], answer: A
+    ) -> None:
+        """ask: the rule, which follows from the pod, and from what is not one row. answer: until it was asked."""
+        reads, scope = rule.footprint.pre_reads_for(info), rule.footprint.pre_scope
+        self.name = rule.name
+        self.flags = flags_of(reads)
+        self.answer = answer
+        self._ask = ask
+        self._reading = None if scope is None else ScopeReading(scope, flags_of(reads & ~PODS_ANYWHERE))
+        self._version = -1
+
+    def ask(self, pod: PodInfo, snapshot: Snapshot, log: ChangeLog) -> A:
+        """The answer for pods of the class now. Raises as the plugin does."""
+        version = log.version_of(self.flags)
+        if version != self._version:
+            before, self._version = self._version, -1
+            same = self._reading is not None and self._reading.changed_rows(pod, snapshot, log, 0) == ()
+            if not same or before == -1:
+                self.answer = self._ask(pod, snapshot)
+            self._version = version
+        return self.answer
+
+
 class ClassState:
     """Everything remembered for pods that are alike to every rule of an algorithm.
 
@@ -63,38 +94,15 @@ class ClassState:
     judgements: what is kept of nodes with the pods that are nominated there; see nominated.py.
     far_checks: the checks that follow from pods anywhere, or from the time.
     timed: time alone may change a check.
+    pre: PreFilter plugin → what it answers, of those that have something to say about the class. pre_scores: the same
+        of PreScore plugins. skips: the Filter and the Score plugins that these answers leave out, when totals are kept.
     pod_flags: what the rules read besides single rows that any pod may change. steady_flags: what else they read.
     """
-
-    __slots__ = (
-        "_checked",
-        "_from",
-        "_moving_checks",
-        "_moving_scores",
-        "_refreshes",
-        "_scored",
-        "_settled",
-        "_size",
-        "checks",
-        "constants",
-        "everywhere",
-        "far_checks",
-        "feasible",
-        "fits",
-        "info",
-        "judgements",
-        "kept",
-        "pod_flags",
-        "scores",
-        "shared",
-        "shared_totals",
-        "steady_flags",
-        "timed",
-    )
 
     def __init__(self, info: PodInfo, algorithm: Algorithm, share: Sharing = unshared) -> None:
         self.info = info
         self.checks = [share(p, partial(CheckState, p, info)) for p in algorithm.predicates if p.applies(info)]
+        self.by_name = {state.predicate.name: state for state in self.checks}
         self.constants: dict[str, int] = {}
         self.scores: dict[str, ScoreState] = {}
         self.feasible: IntArray = np.zeros(0, np.int64)
@@ -125,13 +133,43 @@ class ClassState:
             s for s in self._moving_checks if s.of_pods_anywhere or s.predicate.footprint.moment is not None
         ]
         self.timed = any(state.predicate.footprint.moment is not None for state in self.checks)
+        self.pre = {
+            name: PreAnswer(check, info, check.pre_filter, GO_ON)
+            for name, check in algorithm.pre_filters.items()
+            if check.pre_filter is not None and check.applies(info)
+        }
+        self.pre_scores = {
+            config.name: PreAnswer(config, info, config.pre_score, True)
+            for config in algorithm.pre_scores
+            if config.pre_score is not goes_on
+        }
+        self.skips: tuple[frozenset[str], frozenset[str]] = frozenset(), frozenset()
+        asked: list[PreAnswer[Any]] = [*self.pre.values(), *self.pre_scores.values()]
+        self._pre_of_pods = [state for state in asked if not OF_PODS.isdisjoint(state.flags)]
         flags = {flag for state in (*self.checks, *self.scores.values()) for flag in state.far}
+        flags.update(flag for state in asked for flag in state.flags)
         self.steady_flags = tuple(sorted(flags - OF_PODS))
         self.pod_flags = tuple(sorted(flags & OF_PODS))
 
-    def pod_answers(self, snapshot: Snapshot, log: ChangeLog) -> tuple[object, ...]:  # noqa: ARG002
-        """What rules that look at pods say of the pod before any node is looked at; here none does."""
-        return ()
+    def ask(self, name: str, snapshot: Snapshot, log: ChangeLog) -> PreFiltered:
+        """What a plugin's PreFilter says; one that skips is not run in ``check``."""
+        pre = self.pre.get(name)
+        if pre is None:
+            return GO_ON
+        answer = pre.ask(self.info, snapshot, log)
+        check = self.by_name.get(name)
+        if check is not None:
+            check.skipped = answer.skip
+        return answer
+
+    def pod_answers(self, snapshot: Snapshot, log: ChangeLog) -> list[object]:
+        """What those of PreFilter and PreScore that look at pods answer now."""
+        return [
+            self.ask(state.name, snapshot, log)
+            if self.pre.get(state.name) is state
+            else state.ask(self.info, snapshot, log)
+            for state in self._pre_of_pods
+        ]
 
     def is_current(self, log: ChangeLog) -> bool:
         """Whether nothing that is bound to a row has changed since the last ``check``."""

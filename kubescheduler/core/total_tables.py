@@ -294,12 +294,6 @@ class TotalTable:
     them.
     """
 
-    __slots__ = (
-        *("_addends", "_base", "_best_of_block", "_by_name", "_finals", "_has_lowest", "_journal", "_layout"),
-        *("_levels", "_lines", "_most_changes", "_moved", "_normalised", "_now", "_ranks", "_raws", "_rows_by_name"),
-        "moved_on",
-    )
-
     def __init__(self, lines: ScoreLines, ranks: IntArray) -> None:
         """ranks: (N,) every row's place in the order of names."""
         self._layout = lines.layout

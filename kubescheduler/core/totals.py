@@ -44,18 +44,6 @@ class AwaitedTotals:
 class ClassTotals:
     """What was decided for pods of one class: brought up to date by ``patch``, as long as it can."""
 
-    __slots__ = (
-        "_names",
-        "_pod_answers",
-        "_pods_version",
-        "_raws",
-        "_shared",
-        "_version",
-        "_volatile",
-        "_weights",
-        "_wholes",
-    )
-
     def __init__(
         self,
         state: ClassState,
@@ -233,36 +221,6 @@ class SharedTotals:
     (``wholes``). The rules are asked about the rows that have changed, and a ``TotalTable`` has them put in. Where what
     they say follows from the amounts on a row, they are asked once for equal amounts.
     """
-
-    __slots__ = (
-        "__weakref__",
-        "_far",
-        "_fits",
-        "_flags",
-        "_listed",
-        "_made_of",
-        "_moving",
-        "_names",
-        "_of_usage",
-        "_pods_version",
-        "_position",
-        "_raws",
-        "_reduced",
-        "_row_answers",
-        "_row_checks",
-        "_scored",
-        "_seen",
-        "_shared_raws",
-        "_table",
-        "_weights",
-        "_wholes",
-        "feasible",
-        "ranks",
-        "unresolvable",
-        "verdicts",
-        "version",
-        "volatile",
-    )
 
     def __init__(self, weights: Mapping[str, int]) -> None:
         """Nothing was decided yet. weights: of every rule."""

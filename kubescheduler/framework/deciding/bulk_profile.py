@@ -19,12 +19,11 @@ from kubescheduler.core.equal_runs import (
     ReadyRun,
     can_run,
 )
+from kubescheduler.core.pod_classes import ClassState
 from kubescheduler.core.run_choice import PODS_OF_ROWS, Placings
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.observer import Observer
 from kubescheduler.framework.contract.plugin import SignedPod
-from kubescheduler.framework.deciding.adapters import column_score
-from kubescheduler.framework.deciding.compiled_profile import PreAnswer, ProfileState
 from kubescheduler.framework.deciding.find_nodes import answers
 from kubescheduler.framework.deciding.opportunistic_batch import (
     Kept,
@@ -52,7 +51,6 @@ def placed_in_bulk(  # noqa: PLR0911
         alike = PodsOfOneClass.of(pods, host.cache, lambda info: host.state(info, snapshot), is_held)
         if alike is None:
             return None
-        assert isinstance(alike.state, ProfileState)
         priorities = _scoring(host, pods[0], alike.state, snapshot)
         if priorities is None:
             return None
@@ -71,8 +69,7 @@ def placed_in_bulk(  # noqa: PLR0911
 def _can_run(host: FrameworkScheduler) -> bool:
     """Whether pods may be placed in bulk at all: by plugins that are known, with nobody who measures."""
     compiled = host.compiled
-    custom = compiled.own_pre_filters or compiled.own_filters or compiled.own_scores
-    if custom or type(host.frame.observer) is not Observer:
+    if compiled.has_custom or type(host.frame.observer) is not Observer:
         return False
     if host.batch is not None and host.batch.signers is not None and isinstance(host.tie_break, HeapTie):
         return False
@@ -81,29 +78,28 @@ def _can_run(host: FrameworkScheduler) -> bool:
 
 
 def _scoring(
-    host: FrameworkScheduler, pod: Pod, state: ProfileState, snapshot: Snapshot
+    host: FrameworkScheduler, pod: Pod, state: ClassState, snapshot: Snapshot
 ) -> list[WeightedPriority] | None:
     """The plugins that score pods of a class, once PreFilter and PreScore were asked; None: one by one.
 
     Raises SchedulingError.
     """
     compiled, log = host.compiled, host.cache.columns.log
-    if any(compiled.pre_checks[name].footprint.pre_reads_for(state.info) & PODS_OF_ROWS for name in state.asked):
+    pre_filters = compiled.algorithm.pre_filters
+    if any(pre_filters[name].footprint.pre_reads_for(state.info) & PODS_OF_ROWS for name in state.pre):
         return None
     cycle = CycleState()
-    if state.asked:
+    if state.pre:
         outcome = host.rules.narrow(answers(pod, state, compiled, cycle, snapshot, log), cycle)
         if outcome.status is not None or outcome.nodes is not None:
             return None
     skipped = set()
-    prepared = {config.name: config for config in map(column_score, compiled.pre_scores) if config is not None}
-    for asked in state.pre_scores:
-        if not isinstance(asked, PreAnswer):
-            return None
-        if not asked.ask(state.info, snapshot, log):
-            if not prepared[asked.name].footprint.ignores_pods_elsewhere(state.info, snapshot):
+    for config in compiled.algorithm.pre_scores:
+        asked = state.pre_scores.get(config.name)
+        if asked is not None and not asked.ask(state.info, snapshot, log):
+            if not config.footprint.ignores_pods_elsewhere(state.info, snapshot):
                 return None
-            skipped.add(asked.name)
+            skipped.add(config.name)
     return [one for one in compiled.algorithm.priorities if one.config.name not in skipped]
 
 

@@ -15,10 +15,11 @@ from clusterstate.snapshot import Snapshot
 from kubescheduler.core.answers import CheckState
 from kubescheduler.core.filter_and_score import Filtered
 from kubescheduler.core.nominated import Found, apart_from, judged_one_by_one, judgements_of
+from kubescheduler.core.pod_classes import ClassState
 from kubescheduler.core.status import Code
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.deciding.adapters import OwnFilter
-from kubescheduler.framework.deciding.compiled_profile import Compiled, ProfileState
+from kubescheduler.framework.deciding.compiled_profile import Compiled
 from predicates.types import FitPredicate, NodeError, Verdict, failing, unresolvable
 
 ErrorText = Callable[[str, str, str], str]
@@ -29,7 +30,7 @@ class Filtering(msgspec.Struct, frozen=True, eq=False):
     """One attempt's Filter plugins on one pod."""
 
     pod: Pod
-    state: ProfileState
+    state: ClassState
     compiled: Compiled
     cycle: CycleState
     cache: ClusterCache
@@ -41,7 +42,7 @@ class Filtering(msgspec.Struct, frozen=True, eq=False):
     def of(
         cls,
         pod: Pod,
-        state: ProfileState,
+        state: ClassState,
         compiled: Compiled,
         cycle: CycleState,
         cache: ClusterCache,

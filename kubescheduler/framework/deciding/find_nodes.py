@@ -16,12 +16,13 @@ from clusterstate.snapshot import Snapshot
 from kubescheduler.core.decision_records import ExtenderTrace
 from kubescheduler.core.extender_calls import Extender, FilterAnswer, filter_with_extenders
 from kubescheduler.core.filter_results import FilterResults
+from kubescheduler.core.pod_classes import ClassState
 from kubescheduler.core.status import REJECTED_1_20, Code, Status
 from kubescheduler.extender.answered_nodes import AnsweredRows, node_not_found
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.runner_results import Names, PreFilterOutcome, failed
 from kubescheduler.framework.deciding.adapters import SKIP, ask_pre_filter, rejection
-from kubescheduler.framework.deciding.compiled_profile import Compiled, Frame, ProfileState
+from kubescheduler.framework.deciding.compiled_profile import Compiled, Frame
 from kubescheduler.framework.deciding.filter_plugins import ErrorText
 from kubescheduler.framework.deciding.opportunistic_batch import OpportunisticBatch
 from kubescheduler.framework.deciding.post_filter_plugins import Collect
@@ -34,10 +35,10 @@ ALL_NODES = PreFilterOutcome()
 
 
 def answers(
-    pod: Pod, state: ProfileState, compiled: Compiled, cycle: CycleState, snapshot: Snapshot, log: ChangeLog
+    pod: Pod, state: ClassState, compiled: Compiled, cycle: CycleState, snapshot: Snapshot, log: ChangeLog
 ) -> Iterator[tuple[str, Answer]]:
     """(plugin, its answer) one after the other, each asked when it is its turn; of those that have something to say."""
-    for name in state.asked:
+    for name in compiled.asked(state):
         own = compiled.own_pre_filters.get(name)
         if own is not None:
             yield name, ask_pre_filter(own, cycle, pod, snapshot)
@@ -45,7 +46,7 @@ def answers(
         answer = state.ask(name, snapshot, log)
         status = SKIP if answer.skip else None
         if answer.reasons:
-            unresolvable = compiled.pre_checks[name].unresolvable
+            unresolvable = compiled.algorithm.pre_filters[name].unresolvable
             status = rejection(answer.reasons, pod, any(map(unresolvable, answer.reasons)))
         yield name, (status, answer.nodes)
 

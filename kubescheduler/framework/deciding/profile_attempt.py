@@ -36,7 +36,7 @@ from kubescheduler.framework.contract.observer import Laps, Watch
 from kubescheduler.framework.contract.plugin import SignedPod
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.contract.runner_results import PreFilterOutcome, score_failed
-from kubescheduler.framework.deciding.compiled_profile import Compiled, Frame, ProfileState
+from kubescheduler.framework.deciding.compiled_profile import Compiled, Frame
 from kubescheduler.framework.deciding.filter_plugins import Filtering
 from kubescheduler.framework.deciding.find_nodes import (
     ALL_NODES,
@@ -104,7 +104,7 @@ class ProfileAttempt(Attempt, eq=False, kw_only=True):
             raise SchedulingError(error)
         return info
 
-    def state(self, info: PodInfo, snapshot: Snapshot) -> ProfileState:
+    def state(self, info: PodInfo, snapshot: Snapshot) -> ClassState:
         """What is remembered for pods of this class."""
         return self.scheduler.state(info, snapshot)
 
@@ -124,7 +124,7 @@ class ProfileAttempt(Attempt, eq=False, kw_only=True):
             and not isinstance(scheduler.tie_break, HeapTie)
         )
 
-    def found_by_totals(self, state: ProfileState, listed: Mask) -> None:
+    def found_by_totals(self, state: ClassState, listed: Mask) -> None:
         """The nodes that fit, and the plugins that skip, are those that are kept for the class."""
         shared = state.shared
         self.cycle.skip_filter |= state.skips[0]
@@ -150,7 +150,7 @@ class ProfileAttempt(Attempt, eq=False, kw_only=True):
 
     # --- filter ------------------------------------------------------------------------------
 
-    def find(self, state: ProfileState, snapshot: Snapshot, listed: Mask) -> IntArray:
+    def find(self, state: ClassState, snapshot: Snapshot, listed: Mask) -> IntArray:
         """PreFilter, Filter and extenders."""
         try:
             feasible = self._find(state, snapshot, listed)
@@ -168,15 +168,14 @@ class ProfileAttempt(Attempt, eq=False, kw_only=True):
         """Not the nominated or hinted node, which is enough."""
         return len(feasible) > (0 if self.thorough else 1) and not self.only
 
-    def _find(self, state: ProfileState, snapshot: Snapshot, listed: Mask) -> IntArray:
+    def _find(self, state: ClassState, snapshot: Snapshot, listed: Mask) -> IntArray:
         """(n,) the rows that are left: ascending, or where the order matters in that of the node list or of the last
         extender's answer.
 
         Raises SchedulingError when a plugin or an extender fails. Upstream: findNodesThatFitPod.
         """
         host, rules = self.scheduler, self.scheduler.rules
-        if state.asked:
-            self._narrow(state, snapshot)
+        self._narrow(state, snapshot)
         if self.laps is not None:
             self.laps.end(self.narrowed.status, "" if self.narrowed.status is not None else "Filter")
         filtering = self.filtering = Filtering.of(
@@ -220,7 +219,7 @@ class ProfileAttempt(Attempt, eq=False, kw_only=True):
 
     # --- PreFilter -------------------------------------------------------------------------
 
-    def _narrow(self, state: ProfileState, snapshot: Snapshot) -> None:
+    def _narrow(self, state: ClassState, snapshot: Snapshot) -> None:
         host = self.scheduler
         given = answers(self.pod, state, host.compiled, self.cycle, snapshot, host.cache.columns.log)
         outcome = host.rules.narrow(given, self.cycle)
@@ -228,7 +227,7 @@ class ProfileAttempt(Attempt, eq=False, kw_only=True):
             raise SchedulingError(outcome.status.message)
         self.narrowed = outcome
 
-    def _nowhere(self, filtering: Filtering, state: ProfileState, snapshot: Snapshot, rows: int) -> IntArray:
+    def _nowhere(self, filtering: Filtering, state: ClassState, snapshot: Snapshot, rows: int) -> IntArray:
         """PreFilter rejected the pod; thorough: all the others say what each would alone."""
         self.judged = np.zeros(rows, np.bool_)
         if self.thorough:
@@ -332,7 +331,7 @@ class ProfileAttempt(Attempt, eq=False, kw_only=True):
 
     # --- score -----------------------------------------------------------------------------
 
-    def score(self, state: ProfileState, snapshot: Snapshot, feasible: IntArray) -> None:
+    def score(self, state: ClassState, snapshot: Snapshot, feasible: IntArray) -> None:
         """PreScore and Score, then extenders."""
         scheduler = self.scheduler
         passed, filtered = self.passed, self.filtered
@@ -346,7 +345,7 @@ class ProfileAttempt(Attempt, eq=False, kw_only=True):
                 cluster = cluster_as_answered(cache, filtered.answered)
                 cache, scored = cluster.cache, cluster.rows(feasible)
                 snapshot = cache.snapshot()
-                state = ProfileState(cache.info(self.pod).naming(self.pod.node_name), scheduler.compiled)
+                state = ClassState(cache.info(self.pod).naming(self.pod.node_name), scheduler.algorithm)
             see = partial(_emptied, cache)
             base = see()
         view = base if everywhere else base.take(scored)
@@ -506,7 +505,7 @@ class ProfileAttempt(Attempt, eq=False, kw_only=True):
         pre = self.filtering.state.pre
         compiled = self.scheduler.compiled
         for plugin in compiled.pre_filters:
-            if plugin.name in compiled.pre_checks:
+            if plugin.name in compiled.algorithm.pre_filters:
                 self.cycle.write(f"PreFilter{plugin.name}", pre[plugin.name].answer if plugin.name in pre else GO_ON)
             if plugin.name == self.narrowed.last:
                 break
@@ -540,7 +539,7 @@ class FrameworkScheduler:
         self.sampler = Sampler()
         self.batch = rules.batching(frame, bool(extenders))
         compiled = self.compiled
-        self.memory = Memory(compiled.rules, lambda info, share: ProfileState(info, compiled, share))
+        self.memory = Memory(compiled.rules, lambda info, share: ClassState(info, compiled.algorithm, share))
         self.fresh = partial(FrameworkScheduler, frame, cache, rules, extenders, None, percentage)
         """Makes the same, with nothing remembered, and no say in the choice among equal totals."""
 
@@ -577,7 +576,7 @@ class FrameworkScheduler:
         """A thorough decision that has no say in the choice among equal totals, nor in what is sampled next."""
         return self.fresh().attempt(pod, thorough=True).decide()
 
-    def state(self, info: PodInfo, snapshot: Snapshot) -> ProfileState:
+    def state(self, info: PodInfo, snapshot: Snapshot) -> ClassState:
         """What is kept for pods like one of this class."""
-        state: ProfileState = self.memory.state(info, snapshot, self.cache.columns.log)
+        state: ClassState = self.memory.state(info, snapshot, self.cache.columns.log)
         return state

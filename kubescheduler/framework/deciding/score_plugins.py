@@ -16,13 +16,14 @@ from clusterstate.objects import Pod
 from clusterstate.pod_counts import Tally
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.filter_and_score import Scored, Scores, normalised, raw_and_reduced, weighted_sum
+from kubescheduler.core.pod_classes import ClassState, PreAnswer
 from kubescheduler.core.status import Code, Status, is_success
 from kubescheduler.framework.contract.custom_plugins import refuse_score
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.observer import Laps
 from kubescheduler.framework.contract.runner_results import failed, out_of_range, score_failed
 from kubescheduler.framework.deciding.adapters import ask_pre_score, normalize_rows, score_rows
-from kubescheduler.framework.deciding.compiled_profile import Compiled, PreAnswer, ProfileState
+from kubescheduler.framework.deciding.compiled_profile import Compiled
 from priorities.types import MAX_NODE_SCORE, PriorityError
 
 EVERY_NODE = 1
@@ -33,7 +34,7 @@ class Scoring(msgspec.Struct, frozen=True, eq=False):
     """One attempt's PreScore and Score plugins over the nodes that pass."""
 
     pod: Pod
-    state: ProfileState
+    state: ClassState
     compiled: Compiled
     cycle: CycleState
     snapshot: Snapshot
@@ -58,7 +59,7 @@ class Scoring(msgspec.Struct, frozen=True, eq=False):
             self.laps.end(then="Score")
         emptied = isinstance(self.view, EmptiedNodes)
         if not emptied:
-            self.state.score(self.snapshot, log)
+            self._score(log)
         scored = Scored()
         given = []
         for name in compiled.scores:
@@ -71,20 +72,30 @@ class Scoring(msgspec.Struct, frozen=True, eq=False):
             self.laps.end()
         return scored
 
+    def _score(self, log: ChangeLog) -> None:
+        """Brings what is remembered of plugins over columns up to date."""
+        try:
+            self.state.score(self.snapshot, log)
+        except PriorityError as error:
+            name = next(name for name, score in self.state.scores.items() if score.failed)
+            raise SchedulingError(score_failed(name, error)) from error
+
     def _pre_score(self, log: ChangeLog) -> set[str]:
         """The plugins that have nothing to score."""
         skipped: set[str] = set()
-        for asked in self.state.pre_scores:
-            if isinstance(asked, PreAnswer):
-                if not self._goes_on(asked, log):
-                    skipped.add(asked.name)
+        for plugin in self.compiled.pre_scores:
+            name = plugin.name
+            if name not in self.compiled.own_pre_scores:
+                asked = self.state.pre_scores.get(name)
+                if asked is not None and not self._goes_on(asked, log):
+                    skipped.add(name)
                 continue
-            status, _ = ask_pre_score(asked, self.cycle, self.pod, self.view)
+            status, _ = ask_pre_score(plugin, self.cycle, self.pod, self.view)
             if status is None or is_success(status):
                 continue
             if status.code not in self.skips:
-                raise SchedulingError(failed("PreScore", asked.name, status).message)
-            skipped.add(asked.name)
+                raise SchedulingError(failed("PreScore", name, status).message)
+            skipped.add(name)
         self.cycle.skip_score |= skipped
         return skipped
 

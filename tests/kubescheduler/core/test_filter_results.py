@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.decision_records import Preemption, nominee_of
 from kubescheduler.core.filter_and_score import Scored
-from kubescheduler.core.filter_results import fit_error_1_16, fit_error_1_36, items
+from kubescheduler.core.filter_results import fit_error_1_16, fit_error_1_36, items, row_values
 from kubescheduler.core.status import Code, Status
 from tests.support.build import make_pod
 
@@ -59,11 +59,15 @@ REFUSED = (("A", {"a": mask(0), "b": mask(0, 1)}), ("B", {"c": mask(1, 2)}))
         ),
         ({"verdicts": REFUSED, "listed": mask(0, 2)}, {"n0": (2, "a", "b"), "n2": (2, "c")}),
         (
-            {"verdicts": REFUSED, "with_nominated": {1: (("B", ("x", "y")),)}, "nominated_codes": {1: Code(3)}},
+            {
+                "verdicts": REFUSED,
+                "with_nominated": row_values({1: (("B", ("x", "y")),)}),
+                "nominated_codes": row_values({1: Code(3)}),
+            },
             {"n0": (2, "a", "b"), "n1": (3, "x", "y"), "n2": (2, "c")},
         ),
         (
-            {"with_nominated": {1: (("B", ("x",)),)}, "judged": mask(0), "absent": ABSENT},
+            {"with_nominated": row_values({1: (("B", ("x",)),)}), "judged": mask(0), "absent": ABSENT},
             {"n1": (3, "left out"), "n2": (3, "left out")},
         ),
         (
@@ -141,8 +145,8 @@ def test_law_codes_by_row_are_those_by_name(
         listed=listed,
         judged=judged,
         absent=absent,
-        with_nominated=dict.fromkeys(beside, (("N", ("n",)),)),
-        nominated_codes={row: code for row, code in beside.items() if code is not None},
+        with_nominated=row_values(dict.fromkeys(beside, (("N", ("n",)),))),
+        nominated_codes=row_values({row: code for row, code in beside.items() if code is not None}),
         every_reason=every,
         refused={name: Status(code, ("no",)) for name, code in refused.items()},
         appends=appends,

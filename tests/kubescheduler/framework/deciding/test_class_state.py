@@ -17,9 +17,10 @@ from clusterstate.footprint import Footprint, TopologyScope, every_sign
 from clusterstate.objects import Node, Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
+from kubescheduler.core.pod_classes import ClassState
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
-from kubescheduler.framework.deciding.compiled_profile import Compiled, ProfileState
+from kubescheduler.framework.deciding.compiled_profile import Compiled
 from kubescheduler.releases.lookup import release_named
 from predicates.types import GO_ON, SKIP, FitPredicate, PreFiltered
 from priorities.types import PriorityConfig, PriorityError
@@ -123,16 +124,16 @@ class Asked:
         return self.goes_on
 
 
-def state_of(cluster: Cluster, *plugins: Any) -> ProfileState:
+def state_of(cluster: Cluster, *plugins: Any) -> ClassState:
     compiled = Compiled.of(frame("1.36", *plugins), (), 100)
-    return ProfileState(cluster.info(make_pod()), compiled)
+    return ClassState(cluster.info(make_pod()), compiled.algorithm)
 
 
 def test_plugins_are_asked_again_when_something_they_read_has_changed() -> None:
     """The answer is kept until then."""
     cluster, asked = Cluster([make_node("n1")]), Asked()
     state = state_of(cluster, asked.plugin())
-    pre_score: Any = state.pre_scores[0]
+    pre_score = state.pre_scores["A"]
     for _ in range(2):
         state.ask("A", cluster.snapshot, cluster.columns.log)
         pre_score.ask(state.info, cluster.snapshot, cluster.columns.log)
@@ -179,11 +180,11 @@ def test_a_plugin_that_skips_is_not_run_on_nodes() -> None:
     cluster, asked = Cluster([make_node("n1")]), Asked(SKIP)
     state = state_of(cluster, asked.plugin())
     state.ask("A", cluster.snapshot, cluster.columns.log)
-    assert state.by_name["A"].skipped
+    assert state.checks[0].skipped
     asked.answer = GO_ON
     cluster.columns.log.whole(cluster.objects.put(SERVICE))
     state.ask("A", cluster.snapshot, cluster.columns.log)
-    assert not state.by_name["A"].skipped
+    assert not state.checks[0].skipped
     assert state.ask("B", cluster.snapshot, cluster.columns.log) == GO_ON
 
 
@@ -193,9 +194,10 @@ def test_who_is_asked() -> None:
     silent = ColumnPlugin(
         "Silent", frozenset({Point.PRE_FILTER, Point.FILTER}), FitPredicate("Silent", lambda p, s: {})
     )
-    state = state_of(Cluster(), own, silent, Asked().plugin())
-    assert state.asked == ("Own", "A")
-    assert [asked.name for asked in state.pre_scores] == ["Own", "A"]
+    compiled = Compiled.of(frame("1.36", own, silent, Asked().plugin()), (), 100)
+    state = ClassState(Cluster().info(make_pod()), compiled.algorithm)
+    assert compiled.asked(state) == ["Own", "A"]
+    assert (set(compiled.own_pre_scores), set(state.pre_scores)) == ({"Own"}, {"A"})
 
 
 def test_a_score_that_fails_names_its_plugin() -> None:
@@ -207,12 +209,10 @@ def test_a_score_that_fails_names_its_plugin() -> None:
             raise faults.pop()
         return snapshot.pod_count
 
-    cluster = Cluster([make_node("n1")])
-    state = state_of(cluster, ColumnPlugin("A", frozenset({Point.SCORE}), scoring=PriorityConfig("A", score)))
-    with pytest.raises(SchedulingError, match=r'^running Score plugins: plugin "A" failed with: broken$'):
-        state.score(cluster.snapshot, cluster.columns.log)
-    state.score(cluster.snapshot, cluster.columns.log)
-    assert state.scores["A"].raw.tolist() == [0]
+    column = ColumnPlugin("A", frozenset({Point.SCORE}), scoring=PriorityConfig("A", score))
+    scheduler = deciding("1.36", column, cluster=[make_node("n1"), make_node("n2")])
+    assert scheduler.attempt(make_pod()).run().error == 'running Score plugins: plugin "A" failed with: broken'
+    assert scheduler.attempt(make_pod()).run().total() == {"n1": 0, "n2": 0}
 
 
 def test_what_cannot_be_mended_is_looked_at_again_though_the_reason_stays() -> None:

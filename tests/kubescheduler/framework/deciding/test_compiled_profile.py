@@ -29,7 +29,7 @@ def test_plugins_by_how_they_are_run() -> None:
     assert [p.name for p in found.algorithm.predicates] == ["A", "B"]
     assert set(found.own_filters) == {"Own"}
     assert [p.name for p in found.pre_filters] == ["Own", "A"]
-    assert (set(found.pre_checks), set(found.own_pre_filters)) == ({"A"}, {"Own"})
+    assert (set(found.algorithm.pre_filters), set(found.own_pre_filters)) == ({"A"}, {"Own"})
     assert found.scores == ("S", "Own")
     assert set(found.own_scores) == {"Own"}
     assert [p.name for p in found.pre_scores] == ["S", "Own"]
