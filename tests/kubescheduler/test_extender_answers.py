@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -226,32 +224,6 @@ def test_a_node_that_is_not_there_is_still_an_error(tmp_path: Path, address: str
     assert found.error == "node not found: an extender passed 'ghost', which is not in the cluster"
 
 
-@contextmanager
-def answering(head: bytes) -> Iterator[str]:
-    """A server that answers its one call with these bytes; its address."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-
-        def serve() -> None:
-            connection, _ = listening.accept()
-            with connection:
-                connection.recv(65536)
-                connection.sendall(head)
-
-        thread = threading.Thread(target=serve)
-        thread.start()
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-        thread.join()
-
-
-@pytest.mark.parametrize("length", ["-5", "abc", "1e3", "9" * 30])
-def test_a_length_that_is_none(length: str) -> None:
-    """A Content-Length that is no number is an error, as Go's client has it."""
-    head = f"HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n[]".encode()
-    with answering(head) as url, pytest.raises(ExtenderError, match="bad Content-Length") as caught:
-        Transport(ExtenderConfig(url)).post(f"{url}/f", b"{}", lambda _: None)
-    assert f'transport connection broken: bad Content-Length "{length}"' in str(caught.value)
-
-
 def test_names_are_resolved_within_the_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     """A resolver that does not answer is waited for no longer than httpTimeout says."""
     released = threading.Event()
@@ -319,9 +291,7 @@ def test_repeated_names_are_added_once() -> None:
     extender: Any = _Repeating()
     snapshot: Any = _OneNode()
     pod: Any = None
-    start = time.process_time()
     sums, _ = score_with_extenders(pod, [extender], [ExtenderTrace("x", 2)], SnapshotRows(snapshot), rows)
-    assert time.process_time() - start < 10
     assert set(sums.tolist()) == {40_000}
 
 

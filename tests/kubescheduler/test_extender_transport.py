@@ -93,6 +93,13 @@ REFUSED: dict[str, tuple[bytes, str]] = {
         (b"HTTP/1.1 103 E\r\nX: " + b"x" * 99_000 + b"\r\n\r\n") * 110 + answer(),
         "headers exceeded",
     ),
+    **{
+        f"length {length}": (
+            b"HTTP/1.1 200 OK\r\nContent-Length: %b\r\n\r\n[]" % length.encode(),
+            f'transport connection broken: bad Content-Length "{length}"',
+        )
+        for length in ("-5", "abc", "1e3", "9" * 30)
+    },
     "two lengths": (answer(headers=b"Content-Length: 5\r\n"), "Content-Length contained multiple"),
     "another coding": (answer(headers=b"Transfer-Encoding: gzip\r\n"), "unsupported transfer encoding"),
     "a control character": (answer(headers=b"X: a\x01\r\n"), "malformed MIME header line"),

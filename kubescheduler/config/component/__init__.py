@@ -8,7 +8,6 @@ from __future__ import annotations
 from kubescheduler.config.component.load_config import (
     component_config_from,
     component_document,
-    customises_plugins,
     default_config,
     read_component_config,
     write_component_config,
@@ -17,7 +16,6 @@ from kubescheduler.config.component.load_config import (
 __all__ = [
     "component_config_from",
     "component_document",
-    "customises_plugins",
     "default_config",
     "read_component_config",
     "write_component_config",

@@ -125,18 +125,6 @@ def default_config(
     return msgspec.structs.replace(config, document=component_document(config, form))
 
 
-def customises_plugins(document: Mapping[str, Any]) -> bool:
-    """Whether the profiles of a document are more than one, or one that says something of plugins.
-
-    Release 1.20 then refuses a policy besides.
-    """
-    profiles = document.get("profiles") or ()
-    return len(profiles) > 1 or any(
-        isinstance(profile, Mapping) and (profile.get("plugins") is not None or profile.get("pluginConfig"))
-        for profile in profiles
-    )
-
-
 def _complete(written: Written, rules: DocumentRules) -> SchedulerConfig:
     """As it is validated."""
     return rules.form.merge(rules, complete(written, rules.form))

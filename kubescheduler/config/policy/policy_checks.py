@@ -99,7 +99,7 @@ def _follows(path: str, faulty: Iterable[str]) -> bool:
 # --- entries, releases 1.4 and 1.16 -----------------------------------------------------------
 
 
-def predicate_error(entry: PredicatePolicy, known: Collection[str]) -> str | None:
+def _predicate_error(entry: PredicatePolicy, known: Collection[str]) -> str | None:
     """Why an entry cannot be registered; ``known`` are the names that are registered at that moment."""
     if entry.argument is None:
         found = entry.name in known
@@ -110,7 +110,7 @@ def predicate_error(entry: PredicatePolicy, known: Collection[str]) -> str | Non
     return _name_error(entry.name)
 
 
-def priority_error(entry: PriorityPolicy, known: Collection[str]) -> str | None:
+def _priority_error(entry: PriorityPolicy, known: Collection[str]) -> str | None:
     """Why an entry cannot be registered; ``known`` are the names that are registered at that moment."""
     if entry.argument is None:
         found = entry.name in known
@@ -153,13 +153,13 @@ def registration_faults(
     """
     known, others, gates = set(predicates), set(priorities), gated or {}
     for at, predicate in enumerate(policy.predicates or ()):
-        if error := predicate_error(predicate, known):
+        if error := _predicate_error(predicate, known):
             hint = _hint(predicate.name, known, error, gates, misplaced(others, "priority"))
             yield PolicyFault(f"predicates[{at}]: {error}{hint}", error)
         known.add(predicate.name)
     known, others = others, known
     for at, priority in enumerate(policy.priorities or ()):
-        if error := priority_error(priority, known):
+        if error := _priority_error(priority, known):
             hint = _hint(priority.name, known, error, gates, misplaced(others, "predicate"))
             yield PolicyFault(f"priorities[{at}]: {error}{hint}", error)
         known.add(priority.name)

@@ -74,13 +74,6 @@ def test_switches_of_a_stage(release: str, text: str, on: list[str], off: list[s
     assert [gates[name] for name in (*on, *off)] == [True] * len(on) + [False] * len(off)
 
 
-@pytest.mark.parametrize(("release", "on", "off"), [("1.20", 7, 7), ("1.36", 23, 12)])
-def test_defaults_of_the_framework_releases(release: str, on: int, off: int) -> None:
-    """So many gates are on, and so many off."""
-    values = list(RELEASES[release].gates.resolve({}).values())
-    assert (values.count(True), values.count(False)) == (on, off)
-
-
 @pytest.mark.parametrize(
     ("release", "text", "noted"),
     [
@@ -145,15 +138,8 @@ def test_the_registry_reads_known_gates() -> None:
         assert {name: known[name].default for name in gated} == {name: gate.default for name, gate in gated.items()}
 
 
-OPEN = [
-    (release.name, name)
-    for release in map(RELEASES.__getitem__, RELEASES_TRIED)
-    for name, gate in release.gates.gates.items()
-    if not gate.locked
-]
 NAMING = {"TopologyAwareWorkloadScheduling"}
 """Gates that are asked for only to know whether plugins can be named; the plugins do nothing."""
-EVERY_GATE = pytest.mark.parametrize(("release", "gate"), OPEN, ids="-".join)
 
 NODE = {
     "apiVersion": "v1",
@@ -224,15 +210,6 @@ def test_a_gate_is_read_or_has_no_effect(release: str) -> None:
     read = read_by(release)
     assert open_gates - gates.idle - read == set()
     assert read & gates.idle <= NAMING
-
-
-@EVERY_GATE
-def test_notes(release: str, gate: str) -> None:
-    """One note for an idle gate, none for another."""
-    pair, value = turned(release, gate)
-    gates = RELEASES[release].gates
-    notes = gates.notes(gates.resolve({gate: value}))
-    assert [note.split()[2] for note in notes] == ([pair] if gate in gates.idle else [])
 
 
 # --- doors -------------------------------------------------------------------------------------

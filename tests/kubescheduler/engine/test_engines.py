@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import random
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from clusterstate.errors import ConfigError
 from clusterstate.manifests.decode import Decoder
 from clusterstate.objects import Pod
 from kubescheduler.core.algorithm import Algorithm
-from kubescheduler.engine.engine_contract import Engine, PodScheduler
+from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.engine.engine_flags import EngineFlags, max_pd_volumes
 from kubescheduler.engine.evaluate_protocol import CONFIGURATION_KEYS, Scenario
 from kubescheduler.engine.legacy_engine import algorithm_for, algorithm_from_files
@@ -38,15 +37,6 @@ def scheduler_of(spec: EngineSpec, *nodes: Any) -> PodScheduler:
 
 def big(**fields: Any) -> Pod:
     return make_pod("big", requests=resources(cpu=9000), **fields)
-
-
-@pytest.mark.parametrize("release", BOTH_RELEASES)
-def test_every_release_has_an_engine(release: str) -> None:
-    """It decides, knows its release and the release's own tie-break."""
-    engine: Engine = EngineSpec(release).engine(print)
-    assert (engine.release, engine.extenders) == (release, ())
-    assert engine.upstream_tie(random.Random(0)) is not None
-    assert scheduler_of(EngineSpec(release)).decide(make_pod("p")).host == "n"
 
 
 @pytest.mark.parametrize(
@@ -160,15 +150,6 @@ def test_the_last_weight_of_a_name_counts() -> None:
     """Each name is selected once."""
     twice = [{"name": "EqualPriority", "weight": 1}, {"name": "EqualPriority", "weight": 7}]
     assert weights(algorithm_for(OPTIONS, None, policy(priorities=twice))) == {"EqualPriority": 7}
-
-
-def test_the_autoscalers_provider_packs() -> None:
-    """It differs in one priority."""
-    default, packing = (
-        weights(algorithm_for(OPTIONS, name, None)) for name in ("DefaultProvider", "ClusterAutoscalerProvider")
-    )
-    assert default.keys() ^ packing.keys() == {"LeastRequestedPriority", "MostRequestedPriority"}
-    assert default["NodePreferAvoidPodsPriority"] == 10000
 
 
 def test_an_unknown_provider_is_named_with_the_nearest() -> None:

@@ -70,7 +70,9 @@ def test_absent_lists(release: str, predicates_: int, priorities_: int) -> None:
 def test_providers(release: str) -> None:
     """ClusterAutoscalerProvider packs in every release."""
     gates = {} if release == "1.4" else RELEASES[release].gates.resolve({})
-    names = {item.name for item in provider_source("ClusterAutoscalerProvider", release, gates).priorities}
+    entries = provider_source("ClusterAutoscalerProvider", release, gates).priorities
+    names = {item.name for item in entries}
+    assert entries[0].origin.startswith("provider ClusterAutoscalerProvider: ")
     assert "MostRequestedPriority" in names
     assert "LeastRequestedPriority" not in names
     with pytest.raises(ConfigError, match="NoProvider"):

@@ -52,17 +52,6 @@ def test_the_process_of_1_20() -> None:
     assert "1.36" not in texts
 
 
-def test_the_process_of_1_36() -> None:
-    """The same manifest loses the lock and plain HTTP there."""
-    translation = moved(deployment(*FLAGS), configmap("p", policy__cfg=POLICY))
-    document = translation.plain()
-    assert document["leaderElection"] == {"resourceLock": "leases", "resourceName": "mine"}
-    assert "healthzBindAddress" not in document
-    assert told_of(translation, "--port") == ["lost"]
-    assert told_of(translation, "--logtostderr") == ["lost"]
-    assert component(document, "1.36").leader_election.resource_lock == "leases"
-
-
 @pytest.mark.parametrize("to", ["1.20", "1.36"])
 def test_v1alpha1_for_every_target(to: str) -> None:
     """What each release has a key for stays: the document is one that it accepts."""

@@ -12,8 +12,7 @@ from clusterstate.objects import (
     Requirement,
     TopologySpreadConstraint,
 )
-from kubescheduler.config.component import component_config_from, default_config
-from kubescheduler.config.go_decoding import GoDecoder
+from kubescheduler.config.component import component_config_from
 from kubescheduler.framework.plugins.default_preemption import DefaultPreemptionArgs
 from kubescheduler.framework.plugins.dynamic_resources import DynamicResourcesArgs
 from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityArgs
@@ -23,7 +22,6 @@ from kubescheduler.framework.plugins.node_resources_balanced_allocation import N
 from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitArgs, ScoringStrategy
 from kubescheduler.framework.plugins.node_resources_least_allocated import NodeResourcesLeastAllocatedArgs
 from kubescheduler.framework.plugins.node_resources_most_allocated import NodeResourcesMostAllocatedArgs
-from kubescheduler.framework.plugins.plugin_record import args_keys, args_types
 from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
 from kubescheduler.framework.plugins.requested_to_capacity_ratio import RequestedToCapacityRatioArgs
 from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs
@@ -226,26 +224,3 @@ def test_user_entries_first() -> None:
         "NodeResourcesFit",
         "PodTopologySpread",
     ]
-
-
-@pytest.mark.parametrize("release", ["1.20", "1.36"])
-def test_types(release: str) -> None:
-    """Every args type builds its record, and is named after its plugin."""
-    kinds, keys = args_types(format_of(release).plugins), args_keys(format_of(release).plugins)
-    for name, struct in keys.items():
-        assert type(struct.build()) is kinds[name].record
-        assert struct.name == f"{name}Args" == kinds[name].record.__name__
-    for name, args in default_config(format_of(release)).profiles[0].plugin_config:
-        assert args == keys[name].build()
-
-
-@pytest.mark.parametrize("release", ["1.20", "1.36"])
-def test_what_is_written_is_read(release: str) -> None:
-    """The keys that a default record is written with are those that are read, and give the same record."""
-    for name, kind in args_types(format_of(release).plugins).items():
-        keys = kind.keys()
-        written = kind.document(keys.build())
-        assert written.keys() <= {field.key for field in keys.fields}
-        decoder = GoDecoder()
-        assert decoder.decode(keys, written) == keys.build(), name
-        assert (decoder.faults, decoder.unknown) == ([], [])

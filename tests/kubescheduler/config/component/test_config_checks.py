@@ -354,3 +354,22 @@ def test_args_of_fit_are_checked_later() -> None:
     assert problems("1.36", **keys)[0].startswith(
         'profiles[0].pluginConfig[0].args.ignoredResources[0]: Invalid value: "a b": name part must consist of'
     )
+
+
+NAME_RULE = (
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and "
+    "end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
+    "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
+)
+
+
+def test_added_affinity() -> None:
+    """1.36 tells where in an added affinity the fault is."""
+    expressions = [{"key": "disk", "operator": "Exists"}, {"key": "gen", "operator": "Gt", "values": ["-1"]}]
+    required = {"nodeSelectorTerms": [{"matchExpressions": expressions}]}
+    args = {"addedAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
+    config = [{"name": "VolumeBinding", "args": {}}, {"name": "NodeAffinity", "args": args}]
+    assert error("1.36", profiles=[{"pluginConfig": config}]) == (
+        "profiles[0].pluginConfig[1].args.addedAffinity.requiredDuringSchedulingIgnoredDuringExecution."
+        f'nodeSelectorTerms[0].matchExpressions[1].values[0][gen]: Invalid value: "-1": {NAME_RULE}'
+    )

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from clusterstate.errors import ConfigError
-from kubescheduler.config.component import component_config_from, customises_plugins, read_component_config
+from kubescheduler.config.component import component_config_from, read_component_config
 from tests.support.configuring.component_build import GROUP, args_of, document, entry, error, format_of, problems, read
 
 KIND = "KubeSchedulerConfiguration"
@@ -287,14 +287,6 @@ TWICE = {
 }
 
 
-@pytest.mark.parametrize("ending", FILES)
-def test_files(ending: str, tmp_path: Path) -> None:
-    """JSON, YAML and TOML are read alike."""
-    path = tmp_path / f"config.{ending}"
-    path.write_text(FILES[ending])
-    assert read_component_config(path, format_of("1.36")).parallelism == 3
-
-
 @pytest.mark.parametrize("ending", TWICE)
 def test_keys_set_twice(ending: str, tmp_path: Path) -> None:
     """A key that is there twice is a fault, with its path."""
@@ -304,14 +296,6 @@ def test_keys_set_twice(ending: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         read_component_config(path, format_of("1.36"))
     assert caught.value.problems == (f"{path}: {problem}",)
-
-
-def test_nested_keys_set_twice(tmp_path: Path) -> None:
-    """Also inside of lists."""
-    path = tmp_path / "config.yaml"
-    path.write_text(f"{FILES['yaml']}profiles:\n- schedulerName: a\n  schedulerName: b\n")
-    with pytest.raises(ConfigError, match=r"profiles\[0\]\.schedulerName: set twice, in lines 5 and 6"):
-        read_component_config(path, format_of("1.36"))
 
 
 DOCUMENTS = {
@@ -351,19 +335,3 @@ def test_faults_name_the_file(tmp_path: Path) -> None:
     path.write_text(f"{FILES['yaml']}foo: 1\n")
     with pytest.raises(ConfigError, match=r"config\.yaml: foo: unknown key"):
         read_component_config(path, format_of("1.36"))
-
-
-@pytest.mark.parametrize(
-    ("profiles", "customised"),
-    [
-        pytest.param(None, False, id="none"),
-        pytest.param([{"schedulerName": "a"}], False, id="name-only"),
-        pytest.param([{"pluginConfig": []}], False, id="empty"),
-        pytest.param([{"plugins": {}}], True, id="plugins"),
-        pytest.param([{"pluginConfig": [{"name": "NodeAffinity"}]}], True, id="config"),
-        pytest.param([{"schedulerName": "a"}, {"schedulerName": "b"}], True, id="two"),
-    ],
-)
-def test_customised_plugins(profiles: Any, customised: bool) -> None:
-    """A policy can be given besides a configuration that says nothing of plugins."""
-    assert customises_plugins(document("1.20", profiles=profiles)) is customised

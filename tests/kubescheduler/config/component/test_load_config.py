@@ -1,4 +1,4 @@
-"""Where the document of --config comes from."""
+"""Where the document of --config comes from, and what a configuration is written as."""
 
 from __future__ import annotations
 
@@ -6,15 +6,24 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
+from hypothesis import given
 
 from clusterstate.errors import ConfigError
-from kubescheduler.config.component import component_config_from, default_config
+from kubescheduler.config.component import (
+    component_config_from,
+    component_document,
+    default_config,
+    read_component_config,
+    write_component_config,
+)
 from kubescheduler.config.config_text import read_configuration
 from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.framework.contract.profile import Point
+from kubescheduler.framework.contract.profile import Enabled, Point, Profile, SchedulerConfig
+from kubescheduler.releases import v1_20, v1_36
 from kubescheduler.releases.lookup import release_named
 from tests.support.configuring.component_build import (
     args_of,
@@ -29,6 +38,7 @@ from tests.support.configuring.component_build import (
     read,
     weights,
 )
+from tests.support.configuring.component_strategies import documents
 from tests.support.configuring.translating import POLICY, configmap, configuration
 
 VERSIONS = {"1.16": "v1alpha1", "1.20": "v1beta1", "1.36": "v1"}
@@ -115,55 +125,6 @@ def test_v1beta2_lists_only_what_runs(release: str) -> None:
         assert all(point in form.points_by_plugin[plugin.name] for plugin in enabled)
 
 
-@pytest.mark.parametrize(
-    ("release", "versions"),
-    [
-        ("1.24", ("v1beta3", "v1beta2")),
-        ("1.25", ("v1", "v1beta3", "v1beta2")),
-        ("1.27", ("v1", "v1beta3", "v1beta2")),
-        ("1.28", ("v1", "v1beta3")),
-        ("1.29", ("v1",)),
-    ],
-)
-def test_versions_that_are_read(release: str, versions: tuple[str, ...]) -> None:
-    """v1 came in 1.25; v1beta2 went in 1.28, v1beta3 in 1.29."""
-    form = release_named(release).framework_rules.component
-    for version in ("v1beta1", "v1beta2", "v1beta3", "v1"):
-        if version in versions:
-            assert component_config_from(configuration(version), form, all_problems=True).release == release
-        else:
-            with pytest.raises(ConfigError, match=f"does not read kubescheduler.config.k8s.io/{version}"):
-                component_config_from(configuration(version), form, all_problems=True)
-
-
-@pytest.mark.parametrize(
-    ("release", "version", "name", "refused"),
-    [
-        ("1.28", "v1", "SelectorSpread", "was invalid in version"),
-        ("1.28", "v1beta3", "SelectorSpread", ""),
-        ("1.29", "v1", "SelectorSpread", "there is no plugin SelectorSpread"),
-        ("1.30", "v1", "EBSLimits", ""),
-        ("1.31", "v1", "EBSLimits", "was invalid in version"),
-    ],
-)
-def test_plugins_that_a_version_refuses(release: str, version: str, name: str, refused: str) -> None:
-    """By name, though an older version that is read too may have them."""
-    point = "filter" if name == "EBSLimits" else "score"
-    document = configuration(version, profiles=[{"plugins": {point: {"enabled": [{"name": name}]}}}])
-    form = release_named(release).framework_rules.component
-    if refused:
-        with pytest.raises(ConfigError, match=refused):
-            component_config_from(document, form, all_problems=True)
-    else:
-        assert component_config_from(document, form, all_problems=True).release == release
-
-
-def test_v1beta3_defaults() -> None:
-    """v1beta3 has the multiPoint list of v1, with its weights."""
-    profile = read("1.36", version="v1beta3").profiles[0]
-    assert profile.multi_point == default_config(format_of("1.28")).profiles[0].multi_point
-
-
 def test_v1beta2_merging() -> None:
     """Lists are merged point by point, defaults replaced in place."""
     sets = plugins(
@@ -190,18 +151,6 @@ def test_v1beta3_merging() -> None:
     assert "NodePorts" not in names(profile, Point.FILTER)
     assert names(profile, Point.SCORE)[0] == "NodeAffinity"
     assert weights(profile)["ImageLocality"] == 4
-
-
-@OLDER
-def test_written_in_its_version(version: str) -> None:
-    """What is written is of the version that was read, and means the same."""
-    sets = plugins(score=plugin_set(("ImageLocality", 4), disabled=("NodeAffinity",)))
-    keys: dict[str, Any] = {"profiles": [{"plugins": sets, "pluginConfig": [entry("VolumeBinding")]}]}
-    config = read("1.36", version=version, **keys)
-    assert config.document["apiVersion"] == f"kubescheduler.config.k8s.io/{version}"
-    again = component_config_from(config.document, format_of("1.36", version), all_problems=True)
-    assert comparable(again) == comparable(config)
-    assert again.notes == ()
 
 
 @OLDER
@@ -236,12 +185,90 @@ def test_addresses(key: str) -> None:
         assert read("1.36", version="v1beta2", **given).notes == ()
 
 
-@OLDER
-@pytest.mark.parametrize(
-    "keys",
-    [{"delayCacheUntilActive": True}, {"profiles": [{"percentageOfNodesToScore": 3}]}],
-    ids=["delay", "percentage"],
-)
-def test_members_of_v1_only(version: str, keys: dict[str, Any]) -> None:
-    """What v1 added is unknown."""
-    assert "unknown field" in error("1.36", version=version, **keys)
+OWN = frozenset({Point.FILTER})
+POINTS = {
+    "1.20": {**v1_20.FRAMEWORK.points_by_plugin, "Mine": OWN},
+    "1.36": {**v1_36.FRAMEWORK.points_by_plugin, "Mine": OWN},
+}
+
+
+def again(config: SchedulerConfig) -> SchedulerConfig:
+    """What is written, read again with every check."""
+    document = yaml.safe_load(write_component_config(config, format_of(config.release)))
+    return component_config_from(document, format_of(config.release), all_problems=True, points=POINTS[config.release])
+
+
+def same_after_writing(document: dict[str, Any], release: str) -> None:
+    config = component_config_from(document, format_of(release), all_problems=True, points=POINTS[release])
+    assert comparable(again(config)) == comparable(config)
+
+
+@given(documents("1.20"))
+def test_reading_what_was_written_1_20(document: dict[str, Any]) -> None:
+    """Reading what was written gives the same configuration."""
+    same_after_writing(document, "1.20")
+
+
+@given(documents("1.36"))
+def test_reading_what_was_written_1_36(document: dict[str, Any]) -> None:
+    """Reading what was written gives the same configuration."""
+    same_after_writing(document, "1.36")
+
+
+@pytest.mark.parametrize("provider", v1_20.PROVIDERS)
+@pytest.mark.parametrize("spread", [True, False])
+def test_providers_are_written_out(provider: str, spread: bool) -> None:
+    """1.20 writes the provider's plugins, so that no provider needs to be named when it is read."""
+    config = default_config(format_of("1.20"), {"DefaultPodTopologySpread": spread}, provider)
+    assert again(config).profiles[0].plugins == config.profiles[0].plugins
+
+
+def test_order_of_args_1_20() -> None:
+    """1.20 writes args in the order of the plugins' names."""
+    config = read("1.20", profiles=[{"pluginConfig": [entry("VolumeBinding"), entry("NodeAffinity")]}])
+    names = [found["name"] for found in config.document["profiles"][0]["pluginConfig"]]
+    assert names == sorted(names)
+    assert "NodeResourcesLeastAllocated" in names
+
+
+def test_order_of_args_1_36() -> None:
+    """1.36 writes args as they are given, the others behind."""
+    config = read("1.36", profiles=[{"pluginConfig": [entry("VolumeBinding"), entry("NodeAffinity")]}])
+    names = [found["name"] for found in config.document["profiles"][0]["pluginConfig"]]
+    assert names[:2] == ["VolumeBinding", "NodeAffinity"]
+
+
+def test_sets_as_they_are_meant_1_36() -> None:
+    """1.36 writes what points say besides multiPoint, not the lists they become."""
+    sets = plugins(score=plugin_set(("NodeAffinity", 9), disabled=("ImageLocality",)))
+    written = read("1.36", profiles=[{"plugins": sets}]).document["profiles"][0]["plugins"]
+    assert written.keys() == {"multiPoint", "score"}
+    assert written["score"] == sets["score"]
+    assert written["multiPoint"]["enabled"][:2] == [{"name": "SchedulingGates"}, {"name": "PrioritySort"}]
+
+
+@pytest.mark.parametrize("release", POINTS)
+def test_profiles_made_elsewhere(release: str) -> None:
+    """A profile that was not read is written as the lists it has."""
+    lists = {
+        Point.QUEUE_SORT: (Enabled("PrioritySort"),),
+        Point.FILTER: (Enabled("NodeName"), Enabled("TaintToleration")),
+        Point.SCORE: (Enabled("ImageLocality", 3),),
+        Point.BIND: (Enabled("DefaultBinder"),),
+    }
+    config = msgspec.structs.replace(default_config(format_of(release)), profiles=(Profile("mine", lists),))
+    found = again(config).profiles[0]
+    assert (found.scheduler_name, found.plugins) == ("mine", lists)
+
+
+@pytest.mark.parametrize(("release", "version"), [("1.20", "v1beta1"), ("1.36", "v1")])
+def test_text(release: str, version: str, tmp_path: Path) -> None:
+    """The text is YAML of the release's version, which the scheduler reads from a file."""
+    config = default_config(format_of(release))
+    text = write_component_config(config, format_of(config.release))
+    assert text.startswith(f"apiVersion: kubescheduler.config.k8s.io/{version}\n")
+    assert "leaseDuration: 15s\n" in text
+    path = tmp_path / "config.yaml"
+    path.write_text(text)
+    assert comparable(read_component_config(path, format_of(release))) == comparable(config)
+    assert component_document(config, format_of(config.release)) == config.document

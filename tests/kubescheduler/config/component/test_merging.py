@@ -96,15 +96,6 @@ def test_unknown_provider() -> None:
     assert len(caught.value.problems) == 2
 
 
-@pytest.mark.parametrize("provider", v1_20.PROVIDERS)
-def test_without_system_spreading(provider: str) -> None:
-    """With DefaultPodTopologySpread off, SelectorSpread comes behind the others, and spreading is by lists."""
-    config = default_config(format_of("1.20"), {"DefaultPodTopologySpread": False}, provider)
-    assert names(config.profiles[0], Point.PRE_SCORE)[-1] == "SelectorSpread"
-    assert list(weights(config.profiles[0]).items())[-1] == ("SelectorSpread", 1)
-    assert dict(config.profiles[0].plugin_config)["PodTopologySpread"].defaulting_type == "List"
-
-
 def test_listed_twice_1_20() -> None:
     """A default that is enabled without being disabled is told with a hint."""
     found = problems("1.20", profiles=[{"plugins": plugins(score=plugin_set(("NodeAffinity", 5)))}])

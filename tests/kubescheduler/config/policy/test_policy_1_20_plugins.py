@@ -1,4 +1,4 @@
-"""The plugins that policies of release 1.20 become."""
+"""The plugins that policies and providers of release 1.20 become, and where it takes its algorithm from."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clusterstate.errors import ConfigError
 from kubescheduler.config.policy.policy_1_20_plugins import (
-    DEFAULT_PREDICATES,
-    DEFAULT_PRIORITIES,
     PREDICATES,
     PRIORITIES,
+    AlgorithmSource,
+    algorithm_source_1_20,
+    hard_weight_error_1_20,
+    refuse_policy_beside,
 )
 from kubescheduler.framework.contract.profile import Point, Profile
 from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityArgs
@@ -23,7 +26,7 @@ from kubescheduler.framework.plugins.requested_to_capacity_ratio import Requeste
 from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs
 from kubescheduler.releases import v1_20
 from kubescheduler.releases.lookup import RELEASES
-from tests.support.configuring.policies_1_20 import policy_config
+from tests.support.configuring.policies_1_20 import policy_config, profile_for_provider
 
 POLICY: dict[str, Any] = {"kind": "Policy", "apiVersion": "v1", "predicates": [], "priorities": []}
 SYSTEM, LIST = PodTopologySpreadArgs(), PodTopologySpreadArgs(defaulting_type="List")
@@ -51,20 +54,6 @@ def priority(name: str, weight: int = 1, **argument: Any) -> dict[str, Any]:
 
 
 # --- predicates ----------------------------------------------------------------------------
-
-
-def test_worked_example() -> None:
-    """No predicates and one priority."""
-    found = profile(priorities=[priority("LeastRequestedPriority", 2)])
-    assert {point.value: [(p.name, p.weight) for p in plugins] for point, plugins in found.plugins.items()} == {
-        "queueSort": [("PrioritySort", 0)],
-        "postFilter": [("DefaultPreemption", 0)],
-        "bind": [("DefaultBinder", 0)],
-        "filter": [("NodeUnschedulable", 0), ("TaintToleration", 0)],
-        "score": [("NodeResourcesLeastAllocated", 2)],
-    }
-    assert found.plugin_config == ()
-    assert not found.run_all_filters
 
 
 @pytest.mark.parametrize(
@@ -151,27 +140,6 @@ def test_order_of_predicates() -> None:
     ]
 
 
-def test_default_predicates() -> None:
-    """A policy without a list has the default ones."""
-    assert names(profile(predicates=None), Point.FILTER) == [
-        "NodeUnschedulable",
-        "NodeResourcesFit",
-        "NodeName",
-        "NodePorts",
-        "NodeAffinity",
-        "VolumeRestrictions",
-        "TaintToleration",
-        "EBSLimits",
-        "GCEPDLimits",
-        "NodeVolumeLimits",
-        "AzureDiskLimits",
-        "VolumeBinding",
-        "VolumeZone",
-        "PodTopologySpread",
-        "InterPodAffinity",
-    ]
-
-
 def test_predicates_with_an_argument() -> None:
     """They add up to the args of one plugin; a name the release knows has its argument passed over."""
     found = profile(
@@ -230,23 +198,6 @@ def test_equal_priority_is_passed_over() -> None:
     """With whatever argument."""
     found = profile(priorities=[priority("EqualPriority", labelPreference={"label": "x"})])
     assert (scores(found), found.plugin_config) == ([], ())
-
-
-def test_default_priorities() -> None:
-    """A policy without a list has the default ones, in the order of names; spreading has the weight of the first."""
-    found = profile(priorities=None)
-    assert scores(found) == [
-        ("NodeResourcesBalancedAllocation", 1),
-        ("PodTopologySpread", 2),
-        ("ImageLocality", 1),
-        ("InterPodAffinity", 1),
-        ("NodeResourcesLeastAllocated", 1),
-        ("NodeAffinity", 1),
-        ("NodePreferAvoidPods", 10000),
-        ("TaintToleration", 1),
-    ]
-    assert names(found, Point.PRE_SCORE) == ["PodTopologySpread", "InterPodAffinity", "TaintToleration"]
-    assert found.plugin_config == (("PodTopologySpread", SYSTEM),)
 
 
 def test_spreading_without_the_gate() -> None:
@@ -391,8 +342,91 @@ def test_profiles_can_be_built(predicate: list[str] | None, listed: list[str] | 
     assert again.plugin_config == found.plugin_config
 
 
-def test_defaults_are_known() -> None:
-    """The default sets name what the tables have."""
-    assert set(DEFAULT_PREDICATES) <= PREDICATES.keys()
-    assert DEFAULT_PRIORITIES.keys() <= PRIORITIES.keys()
-    assert {plugin for plugins in PREDICATES.values() for plugin in plugins} <= v1_20.FRAMEWORK.points_by_plugin.keys()
+GATES = RELEASES["1.20"].gates.resolve({})
+
+
+@pytest.mark.parametrize(
+    ("flags", "source"),
+    [
+        ({}, AlgorithmSource(provider="DefaultProvider")),
+        ({"provider": ""}, AlgorithmSource(provider="DefaultProvider")),
+        ({"provider": "X"}, AlgorithmSource(provider="X")),
+        ({"provider": "X", "policy_file": "f"}, AlgorithmSource(policy_file="f")),
+        ({"policy_file": "f", "policy_configmap": "c"}, AlgorithmSource(policy_configmap="c")),
+        (
+            {"policy_file": "f", "policy_configmap": "c", "use_legacy_policy_config": True},
+            AlgorithmSource(policy_file="f"),
+        ),
+    ],
+    ids=["default", "empty", "provider", "file", "configmap", "legacy"],
+)
+def test_source(flags: dict[str, Any], source: AlgorithmSource) -> None:
+    """The first that is given counts."""
+    assert algorithm_source_1_20(**flags) == source
+
+
+def test_legacy_flag_without_a_file() -> None:
+    """It needs one."""
+    with pytest.raises(ConfigError) as raised:
+        algorithm_source_1_20(use_legacy_policy_config=True, policy_configmap="c")
+    assert str(raised.value) == "policyConfigFile: Required value: required when --use-legacy-policy-config is true"
+
+
+@pytest.mark.parametrize(
+    ("configuration", "refused"),
+    [
+        ({}, False),
+        ({"profiles": [{"schedulerName": "x", "pluginConfig": []}]}, False),
+        ({"profiles": [{}, {}]}, True),
+        ({"profiles": [{"plugins": {}}]}, True),
+        ({"profiles": [{"pluginConfig": [{"name": "A"}]}]}, True),
+    ],
+    ids=["none", "name-alone", "two", "plugins", "args"],
+)
+def test_policy_beside_a_configuration(configuration: dict[str, Any], refused: bool) -> None:
+    """A policy cannot be set with a profile that says something itself."""
+    if not refused:
+        refuse_policy_beside(configuration)
+        return
+    with pytest.raises(ConfigError, match=r"^cannot set a Plugin config and Policy config$"):
+        refuse_policy_beside(configuration)
+
+
+def test_hard_weight_of_the_flag() -> None:
+    """0 to 100."""
+    assert hard_weight_error_1_20(0) is hard_weight_error_1_20(100) is None
+    text = "hardPodAffinitySymmetricWeight: Invalid value: {}: not in valid range [0-100]"
+    assert [hard_weight_error_1_20(weight) for weight in (-1, 101)] == [text.format(-1), text.format(101)]
+
+
+def test_provider_without_the_gate() -> None:
+    """SelectorSpread is appended."""
+    found = profile_for_provider(
+        "DefaultProvider", RELEASES["1.20"].gates.resolve({"DefaultPodTopologySpread": False}), "me"
+    )
+    assert found.plugins[Point.PRE_SCORE][-1].name == "SelectorSpread"
+    assert (found.plugins[Point.SCORE][-1].name, found.plugins[Point.SCORE][-1].weight) == ("SelectorSpread", 1)
+    assert found.scheduler_name == "me"
+
+
+def test_provider_with_a_hard_weight() -> None:
+    """The flag's weight becomes args."""
+    found = profile_for_provider("DefaultProvider", GATES, hard_weight=7)
+    assert found.plugin_config == (("InterPodAffinity", InterPodAffinityArgs(7)),)
+    assert profile_for_provider("DefaultProvider", GATES).plugin_config == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("DefaultProvide", "; did you mean DefaultProvider?"),
+        ("x", "; there are DefaultProvider and ClusterAutoscalerProvider"),
+    ],
+)
+def test_unknown_provider(name: str, hint: str) -> None:
+    """The release's text, and for a person what to give instead."""
+    text = f'couldn\'t create scheduler using provider "{name}": algorithm provider "{name}" is not registered'
+    for hinted in (False, True):
+        with pytest.raises(ConfigError) as raised:
+            profile_for_provider(name, GATES, hint=hinted)
+        assert str(raised.value) == text + hint * hinted

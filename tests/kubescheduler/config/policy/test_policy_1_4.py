@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from algorithmprovider import registry
-from algorithmprovider.algorithms_1_4 import ALGORITHMS
 from clusterstate.errors import ConfigError
 from clusterstate.selectors.affinity_1_4 import FAILURE_DOMAINS
 from kubescheduler.cli import common_options as options
@@ -51,15 +49,6 @@ def test_kind_and_version_may_be_left_out(head: dict[str, Any]) -> None:
         "priorities": [{"name": "EqualPriority", "weight": 2}],
     }
     assert names(document) == (["PodFitsPorts"], {"EqualPriority": 2})
-
-
-def test_providers() -> None:
-    """They differ in one priority."""
-    default, autoscaler = (registry(ALGORITHMS).provider(n) for n in ("DefaultProvider", "ClusterAutoscalerProvider"))
-    assert default.predicates == autoscaler.predicates
-    assert default.priorities ^ autoscaler.priorities == {"LeastRequestedPriority", "MostRequestedPriority"}
-    assert "ImageLocalityPriority" in registry(ALGORITHMS).priorities
-    assert "ImageLocalityPriority" not in default.priorities
 
 
 def test_an_entry_with_an_argument_replaces_a_built_in_one() -> None:
