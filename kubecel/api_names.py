@@ -22,7 +22,7 @@ NAME_LENGTH = 63
 """Most bytes in a label value or in the name part of a qualified name."""
 SUBDOMAIN_LENGTH = 253
 """Most bytes in the prefix of a qualified name."""
-_GO_ESCAPES = {
+GO_ESCAPES = {
     "\a": "\\a",
     "\b": "\\b",
     "\f": "\\f",
@@ -43,8 +43,8 @@ def go_quote(text: str) -> str:
 
 
 def _go_character(character: str) -> str:
-    if character in _GO_ESCAPES:
-        return _GO_ESCAPES[character]
+    if character in GO_ESCAPES:
+        return GO_ESCAPES[character]
     if character.isprintable():
         return character
     code = ord(character)

@@ -226,7 +226,7 @@ def equal(left: Value, right: Value, steps: _Steps | None = None) -> bool:
         return held
     if kind is not type(right):
         raise ValueFault(NO_OVERLOAD)
-    return bool(left.same(right))
+    return bool(left == right)
 
 
 def _numbers_equal(left: Value, right: Value) -> bool:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import ClassVar
 from urllib.parse import quote, unquote_to_bytes
 
 import msgspec
 
 from kubecel import ValueFault, types
 from kubecel.api_names import go_quote
-from kubecel.functions.overloads import Act, Function
+from kubecel.functions.overloads import Act, Function, accepts
 from kubecel.types import CelType
 from kubecel.values import CelMap
 
@@ -28,27 +27,19 @@ class AddressFault(ValueError):
     """A text that is no address: Go's message."""
 
 
-class IP(msgspec.Struct, frozen=True, eq=False):
+class IP(msgspec.Struct, frozen=True):
     """An address."""
 
     cel_type: ClassVar[CelType] = types.IP
     address: Address
 
-    def same(self, other: IP) -> bool:
-        """Whether they are equal."""
-        return self.address == other.address
 
-
-class CIDR(msgspec.Struct, frozen=True, eq=False):
-    """An address and the length of a prefix."""
+class CIDR(msgspec.Struct, frozen=True):
+    """An address and the length of a prefix; they differ also by bits behind the prefix."""
 
     cel_type: ClassVar[CelType] = types.CIDR
     address: Address
     bits: int
-
-    def same(self, other: CIDR) -> bool:
-        """Whether they are equal, bits behind the prefix too."""
-        return self.address == other.address and self.bits == other.bits
 
     def network(self) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
         """Without the bits behind the prefix."""
@@ -207,17 +198,6 @@ def network_of(text: str) -> CIDR:
         raise ValueFault(f"network address parse error during conversion from string: {fault}") from None
 
 
-def _is(parse: Callable[[str], Any]) -> Callable[[str], bool]:
-    def check(text: str) -> bool:
-        try:
-            parse(text)
-        except ValueFault:
-            return False
-        return True
-
-    return check
-
-
 def _contains_ip(network: CIDR, other: IP | str) -> bool:
     address = (parse_ip(other) if isinstance(other, str) else other).address
     return address.version == network.address.version and address in network.network()
@@ -275,7 +255,7 @@ def addresses() -> tuple[Function, ...]:
             "isLinkLocalUnicast", ("ip_is_link_local_unicast", of_ip, lambda value: value.address.is_link_local)
         ),
         Function.of("isGlobalUnicast", ("ip_is_global_unicast", of_ip, _global_unicast)),
-        Function.of("isIP", ("is_ip", "(string) -> bool", _is(parse_ip))),
+        Function.of("isIP", ("is_ip", "(string) -> bool", accepts(parse_ip))),
         Function.of("cidr", ("string_to_cidr", "(string) -> net.CIDR", network_of)),
         Function.of(
             "containsIP",
@@ -289,7 +269,7 @@ def addresses() -> tuple[Function, ...]:
         ),
         Function.of("prefixLength", ("cidr_prefix_length", "net.CIDR.() -> int", lambda network: network.bits)),
         Function.of("masked", ("cidr_masked", "net.CIDR.() -> net.CIDR", _masked)),
-        Function.of("isCIDR", ("is_cidr", "(string) -> bool", _is(parse_cidr))),
+        Function.of("isCIDR", ("is_cidr", "(string) -> bool", accepts(parse_cidr))),
         Function.of(
             "string", ("ip_to_string", "(net.IP) -> string", _text), ("cidr_to_string", "(net.CIDR) -> string", _text)
         ),
@@ -312,7 +292,7 @@ class UrlFault(ValueError):
     """A text that is no URL: Go's message."""
 
 
-class URL(msgspec.Struct, frozen=True, eq=False):
+class URL(msgspec.Struct, frozen=True):
     """A URL, in its parts."""
 
     cel_type: ClassVar[CelType] = types.URL
@@ -324,10 +304,7 @@ class URL(msgspec.Struct, frozen=True, eq=False):
     query: str
     """As it was written."""
     whole: str
-
-    def same(self, other: URL) -> bool:
-        """Whether they are equal."""
-        return self.whole == other.whole
+    """All of it, from which the other parts follow."""
 
     def host_and_port(self) -> tuple[str, str]:
         """Both without what is between them."""
@@ -440,14 +417,6 @@ def _url(text: str) -> URL:
         raise ValueFault(f"URL parse error during conversion from string: {fault}") from None
 
 
-def _is_url(text: str) -> bool:
-    try:
-        parse_request_url(text)
-    except UrlFault:
-        return False
-    return True
-
-
 def _query(url: URL) -> CelMap:
     return CelMap.of_texts(url.queries())
 
@@ -457,7 +426,7 @@ def urls() -> tuple[Function, ...]:
     text = "kubernetes.URL.() -> string"
     return (
         Function.of("url", ("string_to_url", "(string) -> kubernetes.URL", _url)),
-        Function.of("isURL", ("is_url_string", "(string) -> bool", _is_url)),
+        Function.of("isURL", ("is_url_string", "(string) -> bool", accepts(_url))),
         Function.of("getScheme", ("url_get_scheme", text, lambda url: url.scheme)),
         Function.of("getHost", ("url_get_host", text, lambda url: url.host)),
         Function.of("getHostname", ("url_get_hostname", text, lambda url: url.host_and_port()[0])),

@@ -23,7 +23,7 @@ from kubecel.api_names import (
     subdomain_errors,
 )
 from kubecel.functions.addresses import UrlFault, parse_request_url
-from kubecel.functions.overloads import Function
+from kubecel.functions.overloads import Function, accepts
 from kubecel.types import CelType
 from kubecel.values import LEAST_INT, MOST_INT, MOST_UINT, NONE, Optional, checked_int
 
@@ -48,9 +48,11 @@ class Quantity(msgspec.Struct, frozen=True, eq=False):
     scale: int | None = 0
     """Power of ten of the whole number that Go holds it as; None for a decimal."""
 
-    def same(self, other: Quantity) -> bool:
-        """Whether they are equal."""
-        return self.nanos == other.nanos
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Quantity) and self.nanos == other.nanos
+
+    def __hash__(self) -> int:
+        return hash(self.nanos)
 
     def whole(self) -> int | None:
         """The amount as an int, or None where Go does not see it as one: ``1000m`` is none."""
@@ -126,14 +128,6 @@ def _nanos(digits: int, tens: int, twos: int) -> int:
     return min(-(-exact.numerator // exact.denominator), MOST_INT * _NANOS)
 
 
-def _is_quantity(text: str) -> bool:
-    try:
-        quantity(text)
-    except ValueFault:
-        return False
-    return True
-
-
 def _as_integer(amount: Quantity) -> int:
     found = amount.whole()
     if found is None:
@@ -152,7 +146,7 @@ def quantities() -> tuple[Function, ...]:
     """The functions of this file; those that versions have too are declared with them."""
     return (
         Function.of("quantity", ("string_to_quantity", f"(string) -> {_Q}", quantity)),
-        Function.of("isQuantity", ("is_quantity_string", "(string) -> bool", _is_quantity)),
+        Function.of("isQuantity", ("is_quantity_string", "(string) -> bool", accepts(quantity))),
         Function.of("sign", ("quantity_sign", f"{_Q}.() -> int", lambda amount: _compare_amounts(amount, Quantity(0)))),
         Function.of(
             "isGreaterThan", ("quantity_is_greater_than", f"{_Q}.({_Q}) -> bool", lambda a, b: a.nanos > b.nanos)
@@ -187,16 +181,12 @@ Identifier = tuple[int, int, str]
 """Of a prerelease, as it is ordered: numbers before words."""
 
 
-class Semver(msgspec.Struct, frozen=True, eq=False):
+class Semver(msgspec.Struct, frozen=True):
     """A semantic version; what it was built from does not count."""
 
     cel_type: ClassVar[CelType] = types.SEMVER
     numbers: tuple[int, int, int]
     prerelease: tuple[Identifier, ...] = ()
-
-    def same(self, other: Semver) -> bool:
-        """Whether they are equal."""
-        return self.ranks() == other.ranks()
 
     def ranks(self) -> tuple[tuple[int, int, int], bool, tuple[Identifier, ...]]:
         """What versions are ordered by: a prerelease comes before its release."""
@@ -274,14 +264,6 @@ def _semver(text: str, lenient: bool = False) -> Semver:
     return semver(normalised(text) if lenient else text)
 
 
-def _is_semver(text: str, lenient: bool = False) -> bool:
-    try:
-        _semver(text, lenient)
-    except ValueFault:
-        return False
-    return True
-
-
 def _compare_versions(one: Semver, other: Semver) -> int:
     return int(one.ranks() > other.ranks()) - int(one.ranks() < other.ranks())
 
@@ -299,8 +281,8 @@ def versions() -> tuple[Function, ...]:
         ),
         Function.of(
             "isSemver",
-            ("is_semver_string", "(string) -> bool", _is_semver),
-            ("is_semver_string_bool", "(string, bool) -> bool", _is_semver),
+            ("is_semver_string", "(string) -> bool", accepts(_semver)),
+            ("is_semver_string_bool", "(string, bool) -> bool", accepts(_semver)),
         ),
         Function.of(
             "isGreaterThan",
@@ -326,7 +308,7 @@ _LABEL_LENGTH = 63
 Check = Callable[[str], tuple[str, ...]]
 
 
-class NamedFormat(msgspec.Struct, frozen=True, eq=False):
+class NamedFormat(msgspec.Struct, frozen=True):
     """A format that text may have."""
 
     cel_type: ClassVar[CelType] = types.NAMED_FORMAT
@@ -335,10 +317,6 @@ class NamedFormat(msgspec.Struct, frozen=True, eq=False):
     """What is wrong with a text."""
     pattern_size: int
     """What its check costs: characters of a regular expression."""
-
-    def same(self, other: NamedFormat) -> bool:
-        """Whether they are equal."""
-        return self.name == other.name
 
 
 def _label(text: str) -> tuple[str, ...]:

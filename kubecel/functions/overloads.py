@@ -100,6 +100,19 @@ def fits(wanted: CelType, value: Value) -> bool:
     return True
 
 
+def accepts(parse: Callable[..., Any]) -> Callable[..., bool]:
+    """Whether a parser takes its arguments: does not raise ValueFault."""
+
+    def check(*arguments: Value) -> bool:
+        try:
+            parse(*arguments)
+        except ValueFault:
+            return False
+        return True
+
+    return check
+
+
 def missing_overload(name: str, values: tuple[Any, ...]) -> ValueFault:
     """No signature is of the types of these values."""
     return ValueFault(f"{NO_OVERLOAD}: {name}({', '.join(map(type_name, values))})")

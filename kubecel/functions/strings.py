@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from kubecel import NO_OVERLOAD, NotEvaluatedError, ValueFault
-from kubecel.api_names import go_quote
+from kubecel.api_names import GO_ESCAPES, go_quote
 from kubecel.conversions import to_text
 from kubecel.functions.overloads import Function, Overload, shown
 from kubecel.types import CelType
@@ -214,17 +214,6 @@ _ACTS: dict[str, Callable[[Value], str]] = {
 # --- Texts: parts, searches, changes. Upstream: cel-go ext/strings.go, version 2 ------------------
 
 _SPACES = "\t\n\v\f\r \x85\xa0  　" + "".join(map(chr, range(0x2000, 0x200B))) + "\u1680\u2028\u2029\u202f\u205f"
-_QUOTED = {
-    "\a": "\\a",
-    "\b": "\\b",
-    "\f": "\\f",
-    "\n": "\\n",
-    "\r": "\\r",
-    "\t": "\\t",
-    "\v": "\\v",
-    "\\": "\\\\",
-    '"': '\\"',
-}
 _UPPER = re.compile("[A-Z]+")
 _LOWER = re.compile("[a-z]+")
 
@@ -300,7 +289,7 @@ def _join(values: tuple[str, ...], separator: str = "") -> str:
 
 
 def _quote(text: str) -> str:
-    return '"' + "".join(_QUOTED.get(sign, sign) for sign in text) + '"'
+    return '"' + "".join(GO_ESCAPES.get(sign, sign) for sign in text) + '"'
 
 
 def strings() -> tuple[Function, ...]:
@@ -416,12 +405,6 @@ def matches(text: str, pattern: str) -> bool:
     return compile_pattern(pattern).search(_encodable(text)) is not None
 
 
-def find(text: str, pattern: str) -> str:
-    """The first match; empty if there is none."""
-    found = compile_pattern(pattern).search(_encodable(text))
-    return found[0] if found is not None else ""
-
-
 def find_all(text: str, pattern: str, most: int = -1) -> tuple[str, ...]:
     """At most so many matches that do not overlap; any number below 0."""
     found: list[str] = []
@@ -468,7 +451,8 @@ def _legal(pattern: str) -> str:
 
 
 def _find(text: str, pattern: str) -> str:
-    return find(text, _legal(pattern))
+    found = compile_pattern(_legal(pattern)).search(_encodable(text))
+    return found[0] if found is not None else ""
 
 
 def _find_all(text: str, pattern: str, most: int = -1) -> tuple[str, ...]:
