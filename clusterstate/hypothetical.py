@@ -5,18 +5,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Sequence
 from datetime import datetime
-from typing import TypeVar, overload
+from typing import NoReturn, TypeVar, overload
 
 import numpy as np
 
 from clusterstate.changes import PODS, PODS_ANYWHERE, Reads
-from clusterstate.columns import Amounts, Columns
+from clusterstate.columns import Columns
 from clusterstate.errors import ClusterStateError, DecodeError
 from clusterstate.growable import Growable, IntArray, Mask
 from clusterstate.objects import Pod
-from clusterstate.pod_counts import Ids, Tally
-from clusterstate.podinfo import PodInfo, Reach, Use
-from clusterstate.snapshot import PodChange, Snapshot
+from clusterstate.pod_counts import Tally
+from clusterstate.podinfo import PodInfo, Use
+from clusterstate.snapshot import Snapshot
 
 NOW = float("inf")
 """The start of a pod that does not say: later than any other."""
@@ -359,6 +359,18 @@ class ClassesOfRun:
         return True
 
 
+_NO_TOPOLOGY = "a topology cannot be counted row by row"
+
+
+def _refused(why: str) -> Callable[..., NoReturn]:
+    """What such a snapshot does not know."""
+
+    def refuse(*_: object, **__: object) -> NoReturn:
+        raise BeyondRowsError(why)
+
+    return refuse
+
+
 class AddedPods(Snapshot):
     """A snapshot over rows, a row as often as wanted, each time with another number of further pods of one class.
 
@@ -398,23 +410,19 @@ class AddedPods(Snapshot):
         out: IntArray = self._pick(self._columns.pod_count) + self._extra
         return out
 
-    def amounts(self, row: int) -> Amounts:  # noqa: ARG002
-        """Refused."""
-        raise BeyondRowsError("a row is there more than once, each time with other amounts")
+    amounts = _refused("a row is there more than once, each time with other amounts")
+    domain_sums = _refused(_NO_TOPOLOGY)
+    union_sizes = _refused("what pods share is not known row by row")
+    running = pods_on = _refused("the pods themselves are not known row by row")
+    take = only = whole = _refused("the rows are what they are")
+    what_if = _refused("no further pods can be added")
+    until = _refused("there are no changes")
 
     def counts(self, tally: Tally, *, nominated: bool = True) -> IntArray:  # noqa: ARG002
         """(n,) a tally by node with the added pods. One over a topology, or one in which they differ, is refused."""
         if tally.column is not None:
-            raise BeyondRowsError("a topology cannot be counted row by row")
+            raise BeyondRowsError(_NO_TOPOLOGY)
         return tally.counts(tally.sums, self.rows) + self._likes.weight(tally) * self._extra
-
-    def domain_sums(self, tally: Tally, *, nominated: bool = True) -> IntArray:  # noqa: ARG002
-        """Refused."""
-        raise BeyondRowsError("a topology cannot be counted row by row")
-
-    def union_sizes(self, key: Hashable, ids: Ids, new: frozenset[str], version: int) -> IntArray:  # noqa: ARG002
-        """Refused."""
-        raise BeyondRowsError("what pods share is not known row by row")
 
     def derived(self, key: Hashable, reads: Reads, build: Callable[[], T]) -> T:
         """As of any snapshot; what depends on pods is refused."""
@@ -437,29 +445,3 @@ class AddedPods(Snapshot):
     def _refuse_affinity(self) -> None:
         if self._likes.may_have_affinity:
             raise BeyondRowsError("the added pods may matter to the affinity of others")
-
-    def running(self, reach: Reach = None) -> list[PodInfo]:  # noqa: ARG002
-        """Refused."""
-        raise BeyondRowsError("the pods themselves are not known row by row")
-
-    def pods_on(self, row: int) -> list[Pod]:  # noqa: ARG002
-        """Refused."""
-        raise BeyondRowsError("the pods themselves are not known row by row")
-
-    def take(self, rows: IntArray) -> Snapshot:  # noqa: ARG002
-        """Refused: a row is there more than once."""
-        raise BeyondRowsError("the rows are what they are")
-
-    only = take
-
-    def whole(self) -> Snapshot:
-        """Refused: it would be without the added pods."""
-        raise BeyondRowsError("the rows are what they are")
-
-    def what_if(self, changes: Sequence[PodChange]) -> Snapshot:  # noqa: ARG002
-        """Refused."""
-        raise BeyondRowsError("no further pods can be added")
-
-    def until(self, count: int) -> Snapshot:  # noqa: ARG002
-        """Refused."""
-        raise BeyondRowsError("there are no changes")

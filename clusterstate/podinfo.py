@@ -4,7 +4,7 @@ and nodes."""
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -82,13 +82,6 @@ def term_marks(term: PodAffinityTerm) -> tuple[Mark, ...]:
     return ((TERM,),)
 
 
-class PodCount(Protocol):
-    """A running count that pods of a class take part in; see ``Tally``."""
-
-    def add(self, row: int, amount: int) -> None:
-        """Counts ``amount`` more pods of the class on a row, or fewer where it is negative."""
-
-
 class AsPicked(NamedTuple):
     """A pod class as terms of other pods see it: by the labels that they read."""
 
@@ -137,7 +130,8 @@ class PodInfo:
         self._among: tuple[frozenset[str], AsPicked] | None = None
         self.rows: dict[int, int] = {}
         self.serial = 0
-        self.tallies: list[tuple[PodCount, int]] = []
+        self.tallies: list[tuple[Any, int]] = []
+        """(tally, what a pod of the class adds to it)."""
 
     def naming(self, node_name: str) -> PodInfo:
         """The class of a pod whose manifest names a node; this one when the name is empty."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
-from operator import attrgetter
+from operator import attrgetter, is_not
 
 import msgspec
 import numpy as np
@@ -16,7 +16,7 @@ from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.devices.device_requests import EVERYTHING, DeviceError, DeviceFeatures, class_selectors
 from clusterstate.devices.resource_claims import classes_by_resource
 from clusterstate.growable import IntArray, Mask
-from clusterstate.objects import Allocation, CounterSet, Device, DeviceClass, Placement, ResourceSlice
+from clusterstate.objects import CounterSet, Device, DeviceClass, Placement, ResourceSlice
 from clusterstate.selectors.node_selection import node_affinity_mask
 from clusterstate.snapshot import Snapshot
 
@@ -49,22 +49,15 @@ InUse = dict[tuple[str, str], PoolUse]
 """(driver, pool) → what is in use of it; a pool of which nothing is in use may be missing."""
 
 
-def _allocations(objects: ClusterObjects) -> Iterator[Allocation]:
-    for claim in objects.resource_claims.values():
-        if claim.allocation is not None:
-            yield claim.allocation
-    for pending in objects.pending_allocations.values():
-        yield pending.allocation
-
-
-def devices_in_use(objects: ClusterObjects, *, consumable: bool = True) -> InUse:
+def _devices_in_use(objects: ClusterObjects, *, consumable: bool) -> InUse:
     """Devices that claims hold or are being given; administrators' access does not count.
 
     consumable: shares are told apart from whole devices. Upstream: 1.36 GatherAllocatedState.
     """
     out: InUse = {}
-    for allocation in _allocations(objects):
-        for device in allocation.devices:
+    held = [claim.allocation for claim in objects.resource_claims.values()]
+    for allocation in (*held, *(pending.allocation for pending in objects.pending_allocations.values())):
+        for device in allocation.devices if allocation is not None else ():
             if device.admin_access:
                 continue
             use = out.setdefault((device.driver, device.pool), PoolUse())
@@ -147,7 +140,7 @@ class Pool(msgspec.Struct, frozen=True, eq=False):
         return self.driver, self.incomplete, self.invalid, pieces, frozenset(self.totals.items()), self.consumers
 
 
-def pools_of(
+def _pools_of(
     seen: Iterable[Piece], whole: dict[PoolId, Sequence[ResourceSlice]], features: DeviceFeatures
 ) -> tuple[Pool, ...]:
     """The pools of a node in the order they are searched: by driver and name, those that bind later at the end.
@@ -164,7 +157,9 @@ def pools_of(
 def _pool(key: PoolId, seen: list[Piece], whole: Sequence[ResourceSlice], features: DeviceFeatures) -> Pool | None:
     """None for a pool of which a newer generation exists on other nodes."""
     newest = max(piece.slice.generation for piece in seen)
-    seen = sorted((piece for piece in seen if piece.slice.generation == newest), key=_name)
+    seen = sorted(
+        (piece for piece in seen if piece.slice.generation == newest), key=lambda piece: piece.slice.metadata.name
+    )
     expected = seen[0].slice.slice_count
     others: list[ResourceSlice] = []
     if len(seen) != expected:
@@ -176,10 +171,6 @@ def _pool(key: PoolId, seen: list[Piece], whole: Sequence[ResourceSlice], featur
         names = {piece.slice.metadata.name for piece in seen}
         others = [piece for piece in current if piece.metadata.name not in names]
     return _complete(key, seen, others, features)
-
-
-def _name(piece: Piece) -> str:
-    return piece.slice.metadata.name
 
 
 def _complete(key: PoolId, seen: list[Piece], others: list[ResourceSlice], features: DeviceFeatures) -> Pool:
@@ -241,16 +232,18 @@ class Inventory(msgspec.Struct, frozen=True, eq=False):
         return self.in_use.get((pool.driver, pool.name), NOTHING_USED)
 
 
+READS = Reads.RESOURCES | Reads.ALL_NODES
+
+
 def inventory(snapshot: Snapshot, features: DeviceFeatures = EVERYTHING) -> Inventory:
     """Kept until a node or an object of dynamic resources changes."""
     whole = snapshot.whole()
-    key = ("device_inventory", features)
-    return snapshot.derived(key, Reads.RESOURCES | Reads.ALL_NODES, lambda: _inventory(whole, features))
+    return snapshot.derived(("device_inventory", features), READS, lambda: _inventory(whole, features))
 
 
 def _inventory(snapshot: Snapshot, features: DeviceFeatures) -> Inventory:
-    layout = device_layout(snapshot, features)
-    in_use = devices_in_use(snapshot.objects, consumable=features.consumable)
+    layout = _device_layout(snapshot, features)
+    in_use = _devices_in_use(snapshot.objects, consumable=features.consumable)
     return Inventory(layout, in_use, _alike(layout, in_use))
 
 
@@ -268,18 +261,14 @@ def _alike(layout: Layout, in_use: InUse) -> IntArray:
 # --- where devices are ---------------------------------------------------------------------
 
 
-def device_layout(snapshot: Snapshot, features: DeviceFeatures = EVERYTHING) -> Layout:
+def _device_layout(snapshot: Snapshot, features: DeviceFeatures) -> Layout:
     """Kept until a node or a ResourceSlice changes."""
     slices = tuple(snapshot.objects.resource_slices.values())
     kept: dict[DeviceFeatures, Layout] = snapshot.derived("device_layouts", Reads.ALL_NODES, dict)
     layout = kept.get(features)
-    if layout is None or len(layout.slices) != len(slices) or any(map(_differ, layout.slices, slices)):
+    if layout is None or len(layout.slices) != len(slices) or any(map(is_not, layout.slices, slices)):
         layout = kept[features] = _layout(snapshot.whole(), slices, features)
     return layout
-
-
-def _differ(one: ResourceSlice, other: ResourceSlice) -> bool:
-    return one is not other
 
 
 def _layout(snapshot: Snapshot, slices: tuple[ResourceSlice, ...], features: DeviceFeatures) -> Layout:
@@ -290,7 +279,7 @@ def _layout(snapshot: Snapshot, slices: tuple[ResourceSlice, ...], features: Dev
     lots = [lot for piece in ordered for lot in _lots(piece, features)]
     keys, codes = _grouped(*_placed(lots, snapshot), len(snapshot))
     groups = tuple(tuple(_pieces([lots[index] for index in key])) for key in keys)
-    pools = tuple(pools_of(group, whole, features) for group in groups)
+    pools = tuple(_pools_of(group, whole, features) for group in groups)
     known: dict[Hashable, int] = {}
     contents = tuple(tuple(known.setdefault(pool.content(), len(known)) for pool in group) for group in pools)
     return Layout(slices, groups, pools, contents, codes)
@@ -365,9 +354,6 @@ def _patterns(broad: dict[int, Mask], size: int) -> tuple[list[tuple[int, ...]],
     patterns, of_row = np.unique(table, axis=0, return_inverse=True)
     lots = list(broad)
     return [tuple(lots[at] for at in np.flatnonzero(pattern)) for pattern in patterns], of_row.reshape(-1)
-
-
-READS = Reads.RESOURCES | Reads.ALL_NODES
 
 
 def device_totals(

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Protocol
 
 import msgspec
 
@@ -114,30 +113,23 @@ class Selector(msgspec.Struct, frozen=True, eq=False):
         """Raises DeviceError for an expression that fails, or cannot be evaluated, for this device."""
         try:
             condition: Condition = compile_expression(self.expression)
+            return condition(driver, device)
         except CompileFault as fault:
             raise DeviceError(f"{self.where}: CEL compile error: {fault}") from fault
-        except NotEvaluatedError as error:
-            raise self._not_evaluated(error) from error
-        try:
-            return condition(driver, device)
         except (ValueFault, CostFault) as fault:
             raise DeviceError(f"{self.where}: CEL runtime error: {fault}") from fault
         except NotEvaluatedError as error:
-            raise self._not_evaluated(error) from error
-
-    def _not_evaluated(self, error: NotEvaluatedError) -> DeviceError:
-        return DeviceError(f"{self.where}: {self.expression!r} cannot be evaluated here: {error}")
+            text = f"{self.where}: {self.expression!r} cannot be evaluated here: {error}"
+            raise DeviceError(text) from error
 
 
 def class_selectors(device_class: DeviceClass) -> tuple[Selector, ...]:
     """The selectors of a DeviceClass."""
-    where = f"class {device_class.metadata.name}: selector"
-    return tuple(Selector(text, f"{where} #{at}") for at, text in enumerate(device_class.selectors))
+    return _selectors(f"class {device_class.metadata.name}", device_class.selectors)
 
 
-def _claim_selectors(claim: ResourceClaim, ask: DeviceAsk) -> tuple[Selector, ...]:
-    where = f"claim {claim.key}: selector"
-    return tuple(Selector(text, f"{where} #{at}") for at, text in enumerate(ask.selectors))
+def _selectors(owner: str, expressions: Sequence[str]) -> tuple[Selector, ...]:
+    return tuple(Selector(text, f"{owner}: selector #{at}") for at, text in enumerate(expressions))
 
 
 class Option(msgspec.Struct, frozen=True, eq=False):
@@ -174,7 +166,7 @@ class Option(msgspec.Struct, frozen=True, eq=False):
             name=name,
             request=name.partition("/")[0],
             where=where,
-            selectors=(*class_selectors(device_class), *_claim_selectors(claim, ask)),
+            selectors=(*class_selectors(device_class), *_selectors(f"claim {claim.key}", ask.selectors)),
             count=ask.count,
             every=ask.allocation_mode == ALL,
             admin_access=ask.admin_access,
@@ -229,18 +221,6 @@ def _want(
                 raise DeviceError(f"claim {claim.key}, {what}: {text}")
     options: Sequence[Option] = [Option.of(name, ask, claim, objects) for name, ask in request.alternatives()]
     return Want(index, tuple(options), ranked=request.exactly is None)
-
-
-class Constraint(Protocol):
-    """Told of every device that is chosen and given back; what it is told is all it knows."""
-
-    def add(self, option: Option, driver: str, device: Device) -> bool:
-        """Whether the device may be chosen beside the others; then it counts as chosen."""
-        ...
-
-    def remove(self, option: Option) -> None:
-        """A device that was added is given back."""
-        ...
 
 
 class MatchAttribute(msgspec.Struct, eq=False):
@@ -299,6 +279,10 @@ class DistinctAttribute(msgspec.Struct, eq=False):
         if option.is_among(self.requests):
             self.values.pop(option.request, None)
             self.count -= 1
+
+
+Constraint = MatchAttribute | DistinctAttribute
+"""Told of every device that is chosen (it says whether it may be) and given back; what it is told is all it knows."""
 
 
 def constraints_of(claim: ResourceClaim) -> tuple[Constraint, ...]:

@@ -38,7 +38,6 @@ from clusterstate.objects import (
     Allocation,
     Device,
     DeviceConfig,
-    DeviceRequest,
     FrozenMap,
     NodeSelectorTerm,
     Placement,
@@ -248,11 +247,11 @@ class DeviceSearch(msgspec.Struct, eq=False):
         wants = self.needed.wants
         if at == len(wants):
             return True
-        if not at or wants[at].claim == wants[at - 1].claim:
-            return self._request(at)
         try:
             return self._request(at)
         except _TooManyDevices:
+            if not at or wants[at].claim == wants[at - 1].claim:
+                raise
             return False
 
     def _request(self, at: int) -> bool:
@@ -395,10 +394,10 @@ class DeviceSearch(msgspec.Struct, eq=False):
         if pick.consumed is None:
             self._holders[offer].discard(pick.want.claim)
             if offer.device.consumes_counters:
-                _subtract(self._drawn[offer.pool], counters(offer.device.consumes_counters))
+                _add(self._drawn[offer.pool], counters(offer.device.consumes_counters), -1)
             return
         shares = self._shares[offer]
-        _subtract(shares, pick.consumed)
+        _add(shares, pick.consumed, -1)
         if not any(shares.values()):
             del self._shares[offer]
 
@@ -417,19 +416,14 @@ class DeviceSearch(msgspec.Struct, eq=False):
         needed = counters(offer.device.consumes_counters)
         _add(drawn, needed)
         if any(amount < drawn.get(name, 0) for name, amount in self._left[pool].items()):
-            _subtract(drawn, needed)
+            _add(drawn, needed, -1)
             return False
         return True
 
 
-def _add(total: dict[Name, int], more: Mapping[Name, int]) -> None:
+def _add(total: dict[Name, int], more: Mapping[Name, int], sign: int = 1) -> None:
     for name, amount in more.items():
-        total[name] = total.get(name, 0) + amount
-
-
-def _subtract(total: dict[Name, int], less: Mapping[Name, int]) -> None:
-    for name, amount in less.items():
-        total[name] = total.get(name, 0) - amount
+        total[name] = total.get(name, 0) + sign * amount
 
 
 def search(
@@ -495,18 +489,14 @@ def _configs(claim: ResourceClaim, picks: Sequence[Pick], objects: ClusterObject
     """The configuration of the classes, then the claim's own."""
     options = {pick.option.name: pick.option for pick in picks}
     for request in claim.spec.requests:
-        for name, class_name in _classes(request):
-            device_class = objects.device_classes.get(class_name)
+        for name, ask in request.alternatives():
+            device_class = objects.device_classes.get(ask.device_class_name)
             if name in options and device_class is not None:
                 for config in device_class.config:
                     yield msgspec.structs.replace(config, requests=(name,), source=FROM_CLASS)
     for config in claim.spec.config:
         if not config.requests or any(option.is_among(config.requests) for option in options.values()):
             yield msgspec.structs.replace(config, source=FROM_CLAIM)
-
-
-def _classes(request: DeviceRequest) -> Iterator[tuple[str, str]]:
-    return ((name, ask.device_class_name) for name, ask in request.alternatives())
 
 
 def _node_selector(offers: Iterable[Offer], node_name: str) -> tuple[NodeSelectorTerm, ...] | None:

@@ -87,9 +87,17 @@ def default_manifest(manifest: Manifest) -> Manifest:
     kind = manifest.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
         return manifest
-    manifest = _at(manifest, "metadata", lambda meta: _metadata(kind, meta))
-    change = _BY_KIND.get(kind)
-    return manifest if change is None else change(manifest)
+    if kind == "StorageClass":
+        manifest = _filled(manifest, "volumeBindingMode", "Immediate")
+    return _changed(_at(manifest, "metadata", lambda meta: _metadata(kind, meta)), _BY_KIND)
+
+
+def _changed(manifest: Manifest, changes: Mapping[str, tuple[str, Change]]) -> Manifest:
+    """changes: kind → (the key of an object in it, the change of that)."""
+    kind = manifest.get("kind")
+    change = changes.get(kind) if isinstance(kind, str) else None
+    changed: Manifest = manifest if change is None else _at(manifest, *change)
+    return changed
 
 
 def _metadata(kind: str, meta: Manifest) -> Manifest:
@@ -98,10 +106,6 @@ def _metadata(kind: str, meta: Manifest) -> Manifest:
     if meta.get("uid") in (None, ""):
         meta = {**meta, "uid": derived_uid(kind, meta.get("namespace"), meta.get("name"))}
     return meta
-
-
-def _default_pod(manifest: Manifest) -> Any:
-    return _at(manifest, "spec", _pod_spec)
 
 
 def _pod_spec(spec: Manifest) -> Any:
@@ -135,26 +139,10 @@ def _rbd(data: Manifest) -> Any:
     return _at(data, "rbd", lambda rbd: _filled(rbd, "pool", DEFAULT_POOL))
 
 
-def _default_node(manifest: Manifest) -> Any:
-    return _at(manifest, "status", _allocatable)
-
-
 def _allocatable(status: Manifest) -> Manifest:
     if status.get("allocatable") is None and status.get("capacity") is not None:
         return {**status, "allocatable": status["capacity"]}
     return status
-
-
-def _default_volume(manifest: Manifest) -> Any:
-    return _at(manifest, "spec", _rbd)
-
-
-def _default_class(manifest: Manifest) -> Any:
-    return _filled(manifest, "volumeBindingMode", "Immediate")
-
-
-def _default_controller(manifest: Manifest) -> Any:
-    return _at(manifest, "spec", _selector)
 
 
 def _selector(spec: Manifest) -> Manifest:
@@ -165,13 +153,17 @@ def _selector(spec: Manifest) -> Manifest:
     return {**spec, "selector": labels} if labels and not spec.get("selector") else spec
 
 
-_BY_KIND: dict[str, Change] = {
-    "Pod": _default_pod,
-    "Node": _default_node,
-    "PersistentVolume": _default_volume,
-    "StorageClass": _default_class,
-    "ReplicationController": _default_controller,
+def _pod_spec_1_4(spec: Manifest) -> Any:
+    return _each(_containers(spec, "containers", spec.get("hostNetwork") is True), "volumes", _rbd)
+
+
+_BY_KIND_1_4: dict[str, tuple[str, Change]] = {
+    "Pod": ("spec", _pod_spec_1_4),
+    "Node": ("status", _allocatable),
+    "PersistentVolume": ("spec", _rbd),
+    "ReplicationController": ("spec", _selector),
 }
+_BY_KIND: dict[str, tuple[str, Change]] = {**_BY_KIND_1_4, "Pod": ("spec", _pod_spec)}
 
 
 def default_manifest_1_4(manifest: Manifest) -> Manifest:
@@ -179,9 +171,7 @@ def default_manifest_1_4(manifest: Manifest) -> Manifest:
 
     Init containers are no field there and get nothing.
     """
-    kind = manifest.get("kind")
-    change = _BY_KIND_1_4.get(kind) if isinstance(kind, str) else None
-    return manifest if change is None else change(manifest)
+    return _changed(manifest, _BY_KIND_1_4)
 
 
 def named_manifest_1_4(manifest: Manifest) -> Manifest:
@@ -190,22 +180,6 @@ def named_manifest_1_4(manifest: Manifest) -> Manifest:
     if isinstance(kind, str) and kind in KINDS:
         manifest = _at(manifest, "metadata", lambda meta: _metadata(kind, meta))
     return default_manifest_1_4(manifest)
-
-
-def _default_pod_1_4(manifest: Manifest) -> Any:
-    return _at(manifest, "spec", _pod_spec_1_4)
-
-
-def _pod_spec_1_4(spec: Manifest) -> Any:
-    return _each(_containers(spec, "containers", spec.get("hostNetwork") is True), "volumes", _rbd)
-
-
-_BY_KIND_1_4: dict[str, Change] = {
-    "Pod": _default_pod_1_4,
-    "Node": _default_node,
-    "PersistentVolume": _default_volume,
-    "ReplicationController": _default_controller,
-}
 
 
 # --- admission -------------------------------------------------------------------------------
@@ -305,23 +279,8 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 def _group(group: Any, labels: Mapping[str, Any]) -> Any:
     """podAffinity or podAntiAffinity with the selectors of its terms completed."""
-    out = group
-    for key, path in ((REQUIRED, ()), (PREFERRED, ("podAffinityTerm",))):
-        terms = _mapping(group).get(key)
-        if not isinstance(terms, list):
-            continue
-        completed = [_inside(term, path, labels) for term in terms]
-        if any(new is not old for new, old in zip(completed, terms, strict=True)):
-            out = {**out, key: completed}
-    return out
-
-
-def _inside(term: Any, path: tuple[str, ...], labels: Mapping[str, Any]) -> Any:
-    if not path:
-        return _completed(term, labels)
-    inner = _mapping(term).get(path[0])
-    completed = _completed(inner, labels)
-    return term if completed is inner else {**term, path[0]: completed}
+    out = _each(group, REQUIRED, lambda term: _completed(term, labels))
+    return _each(out, PREFERRED, lambda weighted: _at(weighted, "podAffinityTerm", lambda t: _completed(t, labels)))
 
 
 def _completed(term: Any, labels: Mapping[str, Any]) -> Any:
