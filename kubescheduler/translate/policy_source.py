@@ -25,7 +25,7 @@ from kubescheduler.config.policy.policy_checks import PolicyFault, checked_polic
 from kubescheduler.config.policy.policy_model import Policy
 from kubescheduler.extender.config import ExtenderConfig
 from kubescheduler.framework.args.document_schema import written
-from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Point, Profile
+from kubescheduler.framework.contract.profile import Point, Profile
 from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
 from kubescheduler.framework.plugins.requested_to_capacity_ratio import RequestedToCapacityRatioArgs
 from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs
@@ -316,7 +316,7 @@ def profile_of(source: Source, policy: Policy, record: Release) -> Profile:
     if problems := [fault.problem for fault in policy_faults_1_20(policy)]:
         raise ConfigError(f"{source.name}: release {record.name} does not take this: {problem}" for problem in problems)
     plugins = msgspec.structs.replace(rules, always=ALWAYS, merges=True)
-    return policy_profile_1_20(policy, DEFAULT_SCHEDULER_NAME, gates, known.plugins, plugins)[0]
+    return policy_profile_1_20(policy, gates, known.plugins, plugins)[0]
 
 
 def _without_system(profile: Profile) -> Profile:

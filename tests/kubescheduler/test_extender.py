@@ -471,24 +471,6 @@ def test_refusals(asking: Asking, wire: WireFormat, text: str) -> None:
     assert error_of(asking("error", wire).bind, POD, "n1") == text
 
 
-@BOTH
-def test_bind_in_a_framework(asking: Asking, wire: WireFormat) -> None:
-    """The request names pod and node; without a verb there is no call."""
-    asking("good", wire).bind(POD, "n1")
-    assert error_of(asking("good", wire, bind_verb="").bind, POD, "n1") == "unexpected empty bindVerb in extender"
-
-
-@BOTH
-def test_prioritize(asking: Asking, wire: WireFormat) -> None:
-    """Scores come as answered; fractions and anything but a list are faults, the rest of the body is not read."""
-    assert asking("large-scores", wire).prioritize(POD, NODES) == [("n0", 2**63 - 1), ("n1", -(2**63))]
-    for behaviour in ("half-scores", "float-scores", "object"):
-        assert error_of(asking(behaviour, wire).prioritize, POD, NODES).startswith("cannot read")
-    assert error_of(asking("empty", wire).prioritize, POD, NODES) == "EOF"
-    assert asking("null", wire).prioritize(POD, NODES) == []
-    assert asking("trailing", wire).filter(POD, NODES).nodes == NAMES
-
-
 # --- preempt ---------------------------------------------------------------------------------
 
 
@@ -541,10 +523,3 @@ def test_preempt_that_fails(asking: Asking, wire: WireFormat) -> None:
     bad = asking("bad-victims", wire, preempt_verb="preempt")
     assert "numPDBViolations" in error_of(bad.preempt_counted, POD, VICTIMS)
     assert asking("error", wire, preempt_verb="preempt").preempt_counted(POD, VICTIMS) == {}
-
-
-def test_objects_are_kept_as_they_came(asking: Asking) -> None:
-    """1.36 goes on with the answered objects."""
-    found = asking("good", WIRE_1_36).filter(POD, [node("n0")])
-    assert found.objects is not None
-    assert json.loads(bytes(found.objects[0])) == {"metadata": {"name": "n0", "labels": {"zone": "a"}}}

@@ -75,7 +75,7 @@ from kubescheduler.framework.args.document_schema import (
     Struct,
 )
 from kubescheduler.framework.args.field_errors import FieldError, aggregate, invalid
-from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, SchedulerConfig
+from kubescheduler.framework.contract.profile import SchedulerConfig
 from kubescheduler.framework.plugins.node_label import PLUGIN_1_20 as NODE_LABEL
 
 if TYPE_CHECKING:
@@ -139,7 +139,6 @@ POLICY_1_20 = Struct(
 def policy_config_1_20(
     document: Mapping[str, Any],
     feature_gates: Mapping[str, bool],
-    scheduler_name: str = DEFAULT_SCHEDULER_NAME,
     *,
     plugins: InTree,
     rules: PolicyRules = RULES_1_20,
@@ -152,13 +151,12 @@ def policy_config_1_20(
     """
     policy = parse_policy_1_20(document, release=rules.release, strict=False, text=text)
     give_up(policy_faults_1_20(policy, ends_process=rules.ends_process))
-    return _config(policy, feature_gates, scheduler_name, plugins, rules)
+    return _config(policy, feature_gates, plugins, rules)
 
 
 def checked_policy_config_1_20(
     document: Mapping[str, Any],
     feature_gates: Mapping[str, bool],
-    scheduler_name: str = DEFAULT_SCHEDULER_NAME,
     *,
     plugins: InTree,
     rules: PolicyRules = RULES_1_20,
@@ -176,13 +174,11 @@ def checked_policy_config_1_20(
     policy = checked_policy(read, partial(policy_faults_1_20, ends_process=rules.ends_process))
     for note in (*policy.notes, *policy_notes_1_20(policy, spreads=rules.spreads(feature_gates))):
         notice(note)
-    return _config(policy, feature_gates, scheduler_name, plugins, rules)
+    return _config(policy, feature_gates, plugins, rules)
 
 
-def _config(
-    policy: Policy, feature_gates: Mapping[str, bool], scheduler_name: str, plugins: InTree, rules: PolicyRules
-) -> SchedulerConfig:
-    profile, extenders = policy_profile_1_20(policy, scheduler_name, feature_gates, plugins, rules)
+def _config(policy: Policy, feature_gates: Mapping[str, bool], plugins: InTree, rules: PolicyRules) -> SchedulerConfig:
+    profile, extenders = policy_profile_1_20(policy, feature_gates, plugins, rules)
     return SchedulerConfig(release=rules.release, profiles=(profile,), extenders=extenders)
 
 

@@ -230,7 +230,6 @@ def from_provider_1_20(name: str) -> str:
 def profile_for_provider_1_20(
     name: str,
     feature_gates: Mapping[str, bool],
-    scheduler_name: str = DEFAULT_SCHEDULER_NAME,
     *,
     providers: Providers,
     plugins: InTree,
@@ -250,7 +249,7 @@ def profile_for_provider_1_20(
     spreads = feature_gates.get("DefaultPodTopologySpread", True)
     affinity = () if hard_weight is None else (("InterPodAffinity", InterPodAffinityArgs(hard_weight)),)
     return Profile(
-        scheduler_name=scheduler_name,
+        scheduler_name=DEFAULT_SCHEDULER_NAME,
         plugins=provider_plugins(providers[name], plugins, feature_gates, selector_spread=not spreads),
         plugin_config=affinity,
     )
@@ -314,7 +313,6 @@ RULES_1_20 = PolicyRules()
 
 def policy_profile_1_20(
     policy: Policy,
-    scheduler_name: str,
     feature_gates: Mapping[str, bool],
     known: InTree,
     rules: PolicyRules = RULES_1_20,
@@ -334,7 +332,7 @@ def policy_profile_1_20(
     )
     fit = (("NodeResourcesFit", NodeResourcesFitArgs(ignored_resources=ignored)),) if ignored else ()
     profile = Profile(
-        scheduler_name=scheduler_name,
+        scheduler_name=DEFAULT_SCHEDULER_NAME,
         plugins={point: tuple(plugins) for point, plugins in lists.plugins.items()},
         plugin_config=(*lists.config.items(), *fit),
         run_all_filters=policy.always_check_all_predicates,

@@ -50,17 +50,10 @@ def test_parse_gates(text: str, changed: dict[str, bool]) -> None:
     assert RELEASES["1.16"].gates.parse(text) == {**DEFAULTS, **changed}
 
 
-def test_all_alpha() -> None:
-    """AllAlpha turns on every alpha gate but those set by name."""
-    gates = RELEASES["1.16"].gates.parse("AllAlpha=true,EvenPodsSpread=false")
-    assert gates["ResourceLimitsPriorityFunction"]
-    assert not gates["EvenPodsSpread"]
-    assert all(gates[name] for name, default in DEFAULTS.items() if default)
-
-
 @pytest.mark.parametrize(
     ("release", "text", "on", "off"),
     [
+        ("1.16", "AllAlpha=true,EvenPodsSpread=false", ["ResourceLimitsPriorityFunction"], ["EvenPodsSpread"]),
         ("1.20", "AllBeta=true", ["CSIMigrationAWS", "PodOverhead"], ["CSIStorageCapacity"]),
         ("1.20", "AllBeta=false", ["EvenPodsSpread"], ["PodOverhead", "DefaultPodTopologySpread"]),
         ("1.20", "AllAlpha=true,AllBeta=false", ["CSIStorageCapacity"], ["PodOverhead"]),

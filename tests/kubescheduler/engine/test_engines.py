@@ -24,7 +24,7 @@ from kubescheduler.engine.legacy_engine import algorithm_for, algorithm_from_fil
 from kubescheduler.engine.spec import EngineSpec, engine_for
 from kubescheduler.framework.profiles.plugin_loading import with_plugin
 from kubescheduler.releases.lookup import RELEASES, release_named
-from tests.support.build import cache_of, make_node, make_pod, resources
+from tests.support.build import make_node, make_pod, resources
 from tests.support.references.formulas import hold_to_evidence
 from tests.support.references.recorded_vectors import vectors_dir
 
@@ -51,13 +51,6 @@ def test_what_a_release_does_not_read(release: str, configuration: Any, text: st
     with pytest.raises(ConfigError) as raised:
         engine_for(EngineSpec(release), *configuration)
     assert raised.value.problems == (text,)
-
-
-def test_engines_by_provider() -> None:
-    """The default one without a name."""
-    engine = engine_for(EngineFlags("1.20"), "ClusterAutoscalerProvider", None, None)
-    scheduler = engine.scheduler(cache_of([make_node("n"), make_node("m")], engine.view))
-    assert "NodeResourcesMostAllocated" in scheduler.decide(make_pod("p")).weights
 
 
 # --- what is decided -------------------------------------------------------------------------
@@ -121,8 +114,6 @@ def predicates(algorithm: Algorithm) -> list[str]:
     return [predicate.name for predicate in algorithm.predicates]
 
 
-def weights(algorithm: Algorithm) -> dict[str, int]:
-    return {priority.config.name: priority.weight for priority in algorithm.priorities}
 
 
 def test_predicates_run_in_the_order_of_the_release() -> None:
@@ -144,12 +135,6 @@ def test_absent_lists_are_the_defaults_and_empty_ones_are_none(
     """Mandatory predicates join an empty list."""
     algorithm = algorithm_for(OPTIONS, None, policy(**fields))
     assert (len(algorithm.predicates), len(algorithm.priorities)) == (count, priorities)
-
-
-def test_the_last_weight_of_a_name_counts() -> None:
-    """Each name is selected once."""
-    twice = [{"name": "EqualPriority", "weight": 1}, {"name": "EqualPriority", "weight": 7}]
-    assert weights(algorithm_for(OPTIONS, None, policy(priorities=twice))) == {"EqualPriority": 7}
 
 
 def test_an_unknown_provider_is_named_with_the_nearest() -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clusterstate.errors import ConfigError
-from clusterstate.versions import DEFAULT_RELEASE
-from kubescheduler.releases.lookup import RELEASES, live_release, newest, recorded_processes, release_named
+from kubescheduler.releases.lookup import RELEASES, live_release, newest, recorded_processes
 from kubescheduler.releases.names import (
     FRAMEWORK_RELEASES,
     LEGACY_RELEASES,
@@ -23,23 +22,12 @@ def test_record(name: str) -> None:
     assert (record.legacy is None) != (record.framework is None)
 
 
-def test_default_release() -> None:
-    """It is one of those there are."""
-    assert DEFAULT_RELEASE in RELEASES
-
-
 def test_kinds_of_releases() -> None:
     """What is listed without loading records is what the records say."""
     assert [n for n in RELEASES if RELEASES[n].legacy is not None] == [*LEGACY_RELEASES]
     assert [n for n in RELEASES if RELEASES[n].framework is not None] == [*FRAMEWORK_RELEASES]
     assert [n for n in RELEASES if RELEASES[n].reads_policies] == [*POLICY_RELEASES]
     assert newest(["1.4", "1.36", "1.16"]).name == "1.36"
-
-
-def test_unknown_release() -> None:
-    """It is refused with what there is."""
-    with pytest.raises(ConfigError, match=f"release 1.5 is not known; known are {', '.join(RELEASE_NAMES)}"):
-        release_named("1.5")
 
 
 @pytest.mark.parametrize("name", RELEASE_NAMES)

@@ -470,12 +470,6 @@ def test_rules_that_are_dropped() -> None:
     assert told_of(moved({"Priorities": []}), "input.yaml") == ["check"]
 
 
-def test_every_kind_of_note_is_used() -> None:
-    """Notes say how well something came across."""
-    kinds = {note.kind for note in moved(configuration("v1beta1")).notes}
-    assert {NoteKind.CHECK, NoteKind.LOST, NoteKind.APPROXIMATE} <= kinds
-
-
 def container(**keys: Any) -> dict[str, Any]:
     """A Pod with one container."""
     return {"kind": "Pod", "metadata": {"name": "s"}, "spec": {"containers": [{"image": "kube-scheduler", **keys}]}}

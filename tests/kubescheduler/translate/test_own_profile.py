@@ -22,7 +22,6 @@ from tests.support.configuring.translating import (
     enabled,
     label_preference,
     label_presence,
-    plugins,
     policy,
     predicates,
     priorities,
@@ -86,23 +85,6 @@ def test_providers(provider: str) -> None:
     assert read(found).plugins == own.profiles[0].plugins
     assert found.exact
     assert not translate(provider_source(provider, "1.16", RELEASES["1.16"].gates.resolve({})), "1.20").exact
-
-
-def test_every_list_is_disabled_first() -> None:
-    """At each point that has defaults."""
-    found = plugins(translated(policy(predicates=[], priorities=[]), "1.20"))
-    assert all(members["disabled"] == [{"name": "*"}] for members in found.values())
-    assert set(found) == {
-        "queueSort",
-        "preFilter",
-        "filter",
-        "postFilter",
-        "preScore",
-        "score",
-        "reserve",
-        "preBind",
-        "bind",
-    }
 
 
 # --- what 1.20 refuses ---------------------------------------------------------------------
@@ -183,13 +165,6 @@ def test_a_policy_that_cannot_be_mended() -> None:
     entries = [label_presence("Aa", "a"), label_presence("Bb", "a", presence=False)]
     with pytest.raises(ConfigError, match=r"policy.json: release 1.20 does not take this: .*a"):
         translated(policy(predicates=entries), "1.20")
-
-
-def test_absent_lists_of_1_4_are_empty() -> None:
-    """But for the mandatory filters."""
-    found = translated(policy(), "1.20", "1.4")
-    assert list(enabled(found, "filter")) == ["NodeUnschedulable", "TaintToleration"]
-    assert enabled(found, "score") == {}
 
 
 def test_the_flag_for_the_hard_weight() -> None:

@@ -91,11 +91,6 @@ def test_hints(release: str, found: dict[str, Any], told: str) -> None:
     assert told in failure(found, release, all_problems=True)[0]
 
 
-def test_unknown_release() -> None:
-    """A release without such documents is refused."""
-    assert "1.16" in failure(document("1.36"), "1.16", all_problems=True)[0]
-
-
 # --- strictness ----------------------------------------------------------------------------
 
 TYPE_1_20 = '"apiVersion":"kubescheduler.config.k8s.io/v1beta1","kind":"KubeSchedulerConfiguration"'
@@ -327,11 +322,3 @@ def test_faults_of_the_first_document_count(tmp_path: Path) -> None:
     assert [problem.partition("; ")[0] for problem in caught.value.problems] == [
         f"{path}: profiles[0].plugins.score.enabled[0].name: there is no plugin NodeStatistics"
     ]
-
-
-def test_faults_name_the_file(tmp_path: Path) -> None:
-    """A fault in a file begins with its name."""
-    path = tmp_path / "config.yaml"
-    path.write_text(f"{FILES['yaml']}foo: 1\n")
-    with pytest.raises(ConfigError, match=r"config\.yaml: foo: unknown key"):
-        read_component_config(path, format_of("1.36"))

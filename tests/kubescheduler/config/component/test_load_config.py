@@ -26,9 +26,7 @@ from kubescheduler.framework.contract.profile import Enabled, Point, Profile, Sc
 from kubescheduler.releases import v1_20, v1_36
 from kubescheduler.releases.lookup import release_named
 from tests.support.configuring.component_build import (
-    args_of,
     comparable,
-    entry,
     error,
     format_of,
     names,
@@ -154,16 +152,6 @@ def test_v1beta3_merging() -> None:
 
 
 @OLDER
-def test_args(version: str) -> None:
-    """Args say the version of the document."""
-    typed = {"apiVersion": f"kubescheduler.config.k8s.io/{version}", "kind": "InterPodAffinityArgs"}
-    keys: dict[str, Any] = {
-        "profiles": [{"pluginConfig": [entry("InterPodAffinity", **typed, hardPodAffinityWeight=7)]}]
-    }
-    assert args_of(read("1.36", version=version, **keys), "InterPodAffinity").hard_pod_affinity_weight == 7
-
-
-@OLDER
 @pytest.mark.parametrize("name", GONE)
 def test_plugins_that_are_gone(version: str, name: str) -> None:
     """A plugin that no longer exists is a fault, with what to use instead; disabling it is none."""
@@ -221,21 +209,6 @@ def test_providers_are_written_out(provider: str, spread: bool) -> None:
     """1.20 writes the provider's plugins, so that no provider needs to be named when it is read."""
     config = default_config(format_of("1.20"), {"DefaultPodTopologySpread": spread}, provider)
     assert again(config).profiles[0].plugins == config.profiles[0].plugins
-
-
-def test_order_of_args_1_20() -> None:
-    """1.20 writes args in the order of the plugins' names."""
-    config = read("1.20", profiles=[{"pluginConfig": [entry("VolumeBinding"), entry("NodeAffinity")]}])
-    names = [found["name"] for found in config.document["profiles"][0]["pluginConfig"]]
-    assert names == sorted(names)
-    assert "NodeResourcesLeastAllocated" in names
-
-
-def test_order_of_args_1_36() -> None:
-    """1.36 writes args as they are given, the others behind."""
-    config = read("1.36", profiles=[{"pluginConfig": [entry("VolumeBinding"), entry("NodeAffinity")]}])
-    names = [found["name"] for found in config.document["profiles"][0]["pluginConfig"]]
-    assert names[:2] == ["VolumeBinding", "NodeAffinity"]
 
 
 def test_sets_as_they_are_meant_1_36() -> None:

@@ -11,8 +11,8 @@ from kubescheduler.config.component import component_config_from, default_config
 from kubescheduler.extender.config import ExtenderConfig, ManagedResource, TLSConfig
 from kubescheduler.framework.contract.profile import Enabled, PluginSet, Point, Profile
 from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitArgs
-from kubescheduler.framework.profiles.default_plugins import enabled_everywhere, provider_plugins
-from kubescheduler.releases import v1_20, v1_36
+from kubescheduler.framework.profiles.default_plugins import enabled_everywhere
+from kubescheduler.releases import v1_36
 from tests.support.configuring.component_build import (
     args_of,
     comparable,
@@ -55,31 +55,6 @@ def profile(release: str, **sets: PluginSet) -> Profile:
 def test_merging_1_20(custom: PluginSet, merged: tuple[Enabled, ...]) -> None:
     """1.20 takes the disabled ones out of the defaults and puts the enabled ones behind."""
     assert format_1_20.merged(ABC, custom) == merged
-
-
-@pytest.mark.parametrize("provider", v1_20.PROVIDERS)
-def test_providers(provider: str) -> None:
-    """A profile that says nothing is its provider."""
-    listed = provider_plugins(v1_20.PROVIDERS[provider], v1_20.PLUGINS)
-    config = component_config_from(document("1.20"), format_of("1.20"), provider=provider, all_problems=False)
-    assert config.profiles[0].plugins == listed
-    assert config.provider == provider
-    assert default_config(format_of("1.20"), {}, provider).profiles[0].plugins == listed
-
-
-def test_every_profile_is_merged() -> None:
-    """Each profile starts from the provider."""
-    config = read(
-        "1.20",
-        profiles=[
-            {"schedulerName": "a", "plugins": plugins(score=plugin_set(("NodeLabel", 3), disabled=("*",)))},
-            {"schedulerName": "b"},
-        ],
-    )
-    assert [profile.scheduler_name for profile in config.profiles] == ["a", "b"]
-    assert weights(config.profiles[0]) == {"NodeLabel": 3}
-    assert weights(config.profiles[1])["NodePreferAvoidPods"] == 10_000
-    assert names(config.profiles[0], Point.FILTER) == names(config.profiles[1], Point.FILTER)
 
 
 def test_unknown_provider() -> None:
@@ -229,13 +204,6 @@ def test_default_profile_1_36() -> None:
     assert [weight or 1 for weight in weights(found).values()] == [3, 2, 1, 1, 2, 2, 2, 1, 1]
 
 
-def test_default_profile_from_a_document() -> None:
-    """An empty document is the default."""
-    found, default = read("1.36"), default_config(format_of("1.36"))
-    assert found.document == default.document
-    assert found.profiles[0].plugins == default.profiles[0].plugins
-
-
 @pytest.mark.parametrize(
     ("gates", "last"),
     [
@@ -253,29 +221,6 @@ def test_gated_plugins(gates: dict[str, bool], last: list[str]) -> None:
     """Feature gates add to the end of the list and take out of it."""
     found = default_config(format_of("1.36"), gates).profiles[0].multi_point
     assert [plugin.name for plugin in found][-2:] == last
-
-
-def test_gate_of_dynamic_resources() -> None:
-    """Without its gate, DynamicResources does not run."""
-    found = default_config(format_of("1.36"), {"DynamicResourceAllocation": False}).profiles[0]
-    assert "DynamicResources" not in {plugin.name for plugin in found.multi_point}
-    assert "DynamicResources" not in dict(found.plugin_config)
-
-
-def test_profile_1_36() -> None:
-    """A profile that changes a weight, drops a plugin at one point and everywhere."""
-    found = profile(
-        "1.36",
-        multiPoint=plugin_set(("ImageLocality", 7), disabled=("NodePorts",)),
-        filter=plugin_set(disabled=("NodeName",)),
-        score=plugin_set(("NodeAffinity", 9), disabled=("PodTopologySpread",)),
-    )
-    assert "NodePorts" not in {plugin.name for plugin in found.multi_point}
-    assert "NodeName" not in names(found, Point.FILTER)
-    assert next(iter(weights(found))) == "NodeAffinity"
-    assert (weights(found)["NodeAffinity"], weights(found)["ImageLocality"]) == (9, 7)
-    assert "PodTopologySpread" not in weights(found)
-    assert "PodTopologySpread" in names(found, Point.FILTER)
 
 
 def test_plugins_of_ones_own() -> None:

@@ -318,20 +318,6 @@ def test_extender_fault_shows_the_text_around() -> None:
     )
 
 
-def test_order_of_extenders_and_ignored_resources() -> None:
-    """Ignorable extenders come last; only resources marked as ignored are skipped."""
-    policy = Policy(
-        extenders=(
-            ExtenderConfig("a", ignorable=True, managed_resources=(ManagedResource("x.y/a", True),)),
-            ExtenderConfig("b", managed_resources=(ManagedResource("x.y/b"),)),
-            ExtenderConfig("c", ignorable=True),
-            ExtenderConfig("d"),
-        )
-    )
-    assert [extender.url_prefix for extender in policy.ordered_extenders()] == ["b", "d", "a", "c"]
-    assert policy.ignored_resources() == {"x.y/a"}
-
-
 @pytest.mark.parametrize(
     ("resources", "weights"),
     [

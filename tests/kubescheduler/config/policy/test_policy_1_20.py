@@ -20,7 +20,6 @@ from tests.support.configuring.policies_1_20 import (
     POLICY,
     PREFERENCE,
     RATIO,
-    checked_policy_config,
     error,
     named,
     notes,
@@ -422,14 +421,3 @@ def test_notes() -> None:
         "priorities",
     ]
     assert notes({**POLICY, "hardPodAffinitySymmetricWeight": 5}) == []
-
-
-def test_both_ways_give_the_same() -> None:
-    """A policy without fault means the same for a person and for a test."""
-    document = {**POLICY, "predicates": [], "extenders": [extender(filterVerb="f", weight=1)]}
-    one = policy_config(document, GATES, "mine")
-    other = checked_policy_config(document, GATES, "mine", notice=lambda _: None)
-    assert one.profiles[0].plugins == other.profiles[0].plugins
-    assert one.profiles[0].scheduler_name == other.profiles[0].scheduler_name == "mine"
-    assert one.extenders == other.extenders == (ExtenderConfig("http://x", "f", weight=1),)
-    assert (one.release, len(one.profiles)) == ("1.20", 1)

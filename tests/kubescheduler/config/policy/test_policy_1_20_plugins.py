@@ -401,12 +401,9 @@ def test_hard_weight_of_the_flag() -> None:
 
 def test_provider_without_the_gate() -> None:
     """SelectorSpread is appended."""
-    found = profile_for_provider(
-        "DefaultProvider", RELEASES["1.20"].gates.resolve({"DefaultPodTopologySpread": False}), "me"
-    )
+    found = profile_for_provider("DefaultProvider", RELEASES["1.20"].gates.resolve({"DefaultPodTopologySpread": False}))
     assert found.plugins[Point.PRE_SCORE][-1].name == "SelectorSpread"
     assert (found.plugins[Point.SCORE][-1].name, found.plugins[Point.SCORE][-1].weight) == ("SelectorSpread", 1)
-    assert found.scheduler_name == "me"
 
 
 def test_provider_with_a_hard_weight() -> None:
