@@ -170,7 +170,7 @@ def algorithm_from_document(
         policy = policy_of_document(flags, document)
         for note in policy.notes:
             notice(f"{source}: {note}")
-        algorithm = algorithm_from_policy(flags, policy, every_problem=True)
+        algorithm = _of_checked(flags, policy)
     except ConfigError as error:
         raise ConfigError(f"{source}: {problem}" for problem in error.problems) from error
     for predicate in algorithm.idle:
@@ -245,14 +245,19 @@ def algorithm_from_provider(flags: EngineFlags, name: str) -> Algorithm:
 
 def algorithm_from_policy(flags: EngineFlags, policy: Policy, *, every_problem: bool = False) -> Algorithm:
     """Upstream: CreateFromConfig. Raises ConfigError with the release's own text, or with every problem."""
-    rules = flags.record.legacy_rules
-    known = rules.registry(flags.registering_gates)
-    default, defaults = known.provider(DEFAULT_PROVIDER), _default_weights(known)
     faults = _faults_of(flags, policy)
     if not every_problem:
         give_up(faults)
     elif all_faults := list(faults):
         raise ConfigError(fault.problem for fault in all_faults)
+    return _of_checked(flags, policy)
+
+
+def _of_checked(flags: EngineFlags, policy: Policy) -> Algorithm:
+    """Of a policy without faults. Raises ConfigError for failure domains that are none."""
+    rules = flags.record.legacy_rules
+    known = rules.registry(flags.registering_gates)
+    default, defaults = known.provider(DEFAULT_PROVIDER), _default_weights(known)
     if error := rules.failure_domains_error(flags.failure_domains):
         raise ConfigError(rules.from_policy + error)
     known = with_custom_entries(known, policy)

@@ -20,7 +20,6 @@ from kubescheduler.config.component.config_schema import V1, V1BETA2, V1BETA3
 from kubescheduler.config.component.format_1_36 import (
     GONE,
     errors_1_25,
-    finish_1_25,
 )
 from kubescheduler.config.gates import ALPHA, BETA_OFF, LOCKED
 from kubescheduler.config.gates_elsewhere import ELSEWHERE_1_36
@@ -181,7 +180,6 @@ CHANGES = (
                 refused={V1: frozenset({"SelectorSpread"})},
                 scheme="pkg/scheduler/apis/config/scheme/scheme.go:30",
                 errors=errors_1_25,
-                finish=finish_1_25,
                 provider_problem=lambda _, __: None,
                 construction_problems=lambda *_: (),
                 gone=GONE,

@@ -329,10 +329,23 @@ Show = Callable[[int], str]
 """A duration in nanoseconds as the release shows it."""
 
 
-def client_errors(config: SchedulerConfig) -> Iterator[FieldError]:
-    """Upstream: ValidateClientConnectionConfiguration."""
-    if config.client_connection.burst < 0:
-        yield invalid("clientConnection.burst", config.client_connection.burst, "must be non-negative")
+def config_errors(
+    config: SchedulerConfig,
+    election: Iterable[FieldError],
+    check: Callable[[Profile], Iterator[FieldError]],
+    between: Iterable[FieldError],
+    extenders: Iterable[FieldError],
+) -> list[FieldError]:
+    """What is wrong with a whole configuration, in the order in which every release looks.
+
+    check: of each profile, with paths beginning at it. between: what is said after the profiles and before numbers.
+    """
+    burst, parallelism = config.client_connection.burst, config.parallelism
+    found = [invalid("clientConnection.burst", burst, "must be non-negative")] if burst < 0 else []
+    found += election
+    if parallelism <= 0:
+        found.append(invalid("parallelism", parallelism, "should be an integer value greater than zero"))
+    return [*found, *profile_errors(config.profiles, check), *between, *number_errors(config), *extenders]
 
 
 def lease_errors(election: LeaderElection, show: Show, *, equal: bool, order_text: str) -> Iterator[FieldError]:
@@ -357,12 +370,6 @@ def lock_names(election: LeaderElection) -> dict[str, str]:
         "resourceNamespace": election.resource_namespace,
         "resourceName": election.resource_name,
     }
-
-
-def parallelism_errors(config: SchedulerConfig) -> Iterator[FieldError]:
-    """The number of parallel workers has to be positive."""
-    if config.parallelism <= 0:
-        yield invalid("parallelism", config.parallelism, "should be an integer value greater than zero")
 
 
 def profile_errors(

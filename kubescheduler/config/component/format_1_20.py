@@ -13,15 +13,12 @@ from clusterstate.errors import ConfigError, nearest
 from kubecel.api_names import go_quote
 from kubescheduler.config.component.component_format import (
     FIT,
-    client_errors,
+    config_errors,
     ignored_resources,
     is_address,
     lease_errors,
     lock_names,
-    number_errors,
     ordered,
-    parallelism_errors,
-    profile_errors,
     split_host_port,
     with_default_args,
     with_ignored_1_20,
@@ -102,24 +99,15 @@ def provider_problem_1_20(form: ComponentFormat, provider: str) -> str | None:
 # --- validation, before anything is merged ----------------------------------------------------
 
 
-def validate_1_20(config: SchedulerConfig) -> list[FieldError]:
-    """Upstream: 1.20 ``ValidateKubeSchedulerConfiguration``."""
-    return [
-        *client_errors(config),
-        *election_errors_1_20(config.leader_election),
-        *parallelism_errors(config),
-        *profile_errors(config.profiles, lambda _: iter(())),
-        *_queue_sort_errors(config.profiles),
-        *address_errors_1_20("healthzBindAddress", config.healthz_bind_address),
-        *address_errors_1_20("metricsBindAddress", config.metrics_bind_address),
-        *number_errors(config),
-        *extender_errors_1_20(config.extenders),
-    ]
-
-
 def errors_1_20(_: ComponentFormat, __: Written, config: SchedulerConfig, ___: str) -> list[FieldError]:
-    """What validation finds."""
-    return validate_1_20(config)
+    """What validation finds. Upstream: 1.20 ``ValidateKubeSchedulerConfiguration``."""
+    return config_errors(
+        config,
+        election_errors_1_20(config.leader_election),
+        lambda _: iter(()),
+        (*_queue_sort_errors(config.profiles), *address_errors_1_20(config)),
+        extender_errors_1_20(config.extenders),
+    )
 
 
 def election_errors_1_20(election: LeaderElection) -> Iterator[FieldError]:
@@ -158,8 +146,13 @@ PORTS = range(1, 65536)
 _INTEGER = re.compile(r"[+-]?\d{1,18}")
 
 
-def address_errors_1_20(path: str, address: str) -> Iterator[FieldError]:
-    """What 1.20 refuses in an address to listen on."""
+def address_errors_1_20(config: SchedulerConfig) -> Iterator[FieldError]:
+    """What 1.20 refuses in the addresses to listen on."""
+    yield from _address_errors("healthzBindAddress", config.healthz_bind_address)
+    yield from _address_errors("metricsBindAddress", config.metrics_bind_address)
+
+
+def _address_errors(path: str, address: str) -> Iterator[FieldError]:
     parts = split_host_port(address)
     if parts is None:
         text = "must be a valid socket address format, (e.g. 0.0.0.0:10254 or [::]:10254)"

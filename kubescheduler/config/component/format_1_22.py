@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -14,12 +14,8 @@ from kubecel.api_names import go_quote
 from kubescheduler.config.component.component_format import (
     DEFAULT_ADDRESS,
     FIT,
-    client_errors,
+    config_errors,
     expanded_profiles,
-    number_errors,
-    parallelism_errors,
-    profile_errors,
-    running_all_filters,
     with_merged_sets,
 )
 from kubescheduler.config.component.config_schema import ALL, MULTI_POINT, V1BETA1, V1BETA2
@@ -33,8 +29,8 @@ from kubescheduler.config.component.format_1_20 import (
 from kubescheduler.config.component.format_1_36 import (
     GONE,
     address_errors,
+    expanded_config,
     merged_sets,
-    overriding_first,
     plugin_errors,
     queue_sort_errors,
 )
@@ -140,17 +136,13 @@ def errors_1_22(form: ComponentFormat, _: Written, config: SchedulerConfig, vers
             yield from _conflicts(profile)
             yield from plugin_errors(profile, form.plugins, (), "")
 
-    return [
-        *client_errors(config),
-        *election_errors_1_20(config.leader_election),
-        *parallelism_errors(config),
-        *profile_errors(config.profiles, check),
-        *queue_sort_errors(form, config.profiles, set_literal),
-        *address_errors_1_20("healthzBindAddress", config.healthz_bind_address),
-        *address_errors_1_20("metricsBindAddress", config.metrics_bind_address),
-        *number_errors(config),
-        *extender_errors_1_20(config.extenders),
-    ]
+    return config_errors(
+        config,
+        election_errors_1_20(config.leader_election),
+        check,
+        (*queue_sort_errors(form, config.profiles, set_literal), *address_errors_1_20(config)),
+        extender_errors_1_20(config.extenders),
+    )
 
 
 def _conflicts(profile: Profile) -> Iterator[FieldError]:
@@ -171,9 +163,6 @@ GONE_1_23 = {
     if name not in ("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits", "SelectorSpread")
 }
 """Plugin that is gone → what to do instead."""
-
-Expand = Callable[[Point, PluginSet, Iterable[Enabled], "PluginPoints"], tuple[Enabled, ...]]
-"""Of (point, its own set, multiPoint, where plugins take part): the plugins that run there."""
 
 
 def merge_1_23(rules: DocumentRules, config: SchedulerConfig) -> SchedulerConfig:
@@ -218,18 +207,7 @@ def _as_in_v1beta2(plugin: Enabled) -> Enabled:
 
 def finish_1_23(rules: DocumentRules, config: SchedulerConfig) -> SchedulerConfig:
     """Expands multiPoint: first a point's own plugins, then those of multiPoint."""
-    return _expanded(rules, config, own_first)
-
-
-def _expanded(rules: DocumentRules, config: SchedulerConfig, expand: Expand) -> SchedulerConfig:
-    def expanded(profile: Profile) -> Profile:
-        everywhere = profile.sets.get(MULTI_POINT, PluginSet()).enabled
-        sets = {point: profile.sets.get(point.value, PluginSet()) for point in rules.form.points}
-        lists = {point: expand(point, own, everywhere, rules.points) for point, own in sets.items()}
-        plugins = {point: enabled for point, enabled in lists.items() if enabled}
-        return msgspec.structs.replace(profile, plugins=plugins, multi_point=everywhere)
-
-    return expanded_profiles(config, expanded)
+    return expanded_config(rules, config, own_first)
 
 
 def own_first(point: Point, own: PluginSet, everywhere: Iterable[Enabled], points: PluginPoints) -> tuple[Enabled, ...]:
@@ -246,18 +224,10 @@ def own_first(point: Point, own: PluginSet, everywhere: Iterable[Enabled], point
 
 def errors_1_23(form: ComponentFormat, written: Written, config: SchedulerConfig, _: str) -> list[FieldError]:
     """What validation finds. Upstream: 1.23 ``ValidateKubeSchedulerConfiguration``."""
-    return [
-        *client_errors(config),
-        *election_errors_1_20(config.leader_election),
-        *parallelism_errors(config),
-        *profile_errors(config.profiles, lambda profile: plugin_errors(profile, form.plugins, (), "")),
-        *queue_sort_errors(form, config.profiles, set_literal),
-        *address_errors(written),
-        *number_errors(config),
-        *extender_errors_1_20(config.extenders),
-    ]
-
-
-def finish_1_24(rules: DocumentRules, config: SchedulerConfig) -> SchedulerConfig:
-    """The plugins that take the place of one of multiPoint run first, and every node is asked by all filters."""
-    return running_all_filters(_expanded(rules, config, overriding_first))
+    return config_errors(
+        config,
+        election_errors_1_20(config.leader_election),
+        lambda profile: plugin_errors(profile, form.plugins, (), ""),
+        (*queue_sort_errors(form, config.profiles, set_literal), *address_errors(written)),
+        extender_errors_1_20(config.extenders),
+    )

@@ -9,14 +9,11 @@ import msgspec
 
 from kubecel.api_names import go_quote, worded_1_36
 from kubescheduler.config.component.component_format import (
-    client_errors,
+    config_errors,
     expanded_profiles,
     lease_errors,
     lock_names,
-    number_errors,
-    parallelism_errors,
     percentage_errors,
-    profile_errors,
     running_all_filters,
     split_host_port,
     with_merged_sets,
@@ -43,18 +40,29 @@ def merge_1_36(rules: DocumentRules, config: SchedulerConfig) -> SchedulerConfig
 
 
 def finish_1_36(rules: DocumentRules, config: SchedulerConfig) -> SchedulerConfig:
-    """Expands multiPoint. Raises ConfigError as the release does when it builds extenders."""
+    """Expands multiPoint: the plugins that take the place of one of it run first. Raises ConfigError as the release
+    does when it builds extenders."""
+    return expanded_config(rules, config, overriding_first)
+
+
+def finish_1_24(rules: DocumentRules, config: SchedulerConfig) -> SchedulerConfig:
+    """The same; every filter runs on every node, also where one has failed. Raises ConfigError likewise."""
+    return running_all_filters(finish_1_36(rules, config))
+
+
+Order = Callable[[Point, PluginSet, Iterable["Enabled"], "PluginPoints"], tuple["Enabled", ...]]
+"""Of (point, its own set, multiPoint, where plugins take part): the plugins that run there."""
+
+
+def expanded_config(rules: DocumentRules, config: SchedulerConfig, order: Order) -> SchedulerConfig:
+    """The profiles with their plugins at every point."""
 
     def expand(profile: Profile) -> Profile:
         everywhere = profile.sets.get(MULTI_POINT, PluginSet()).enabled
-        return msgspec.structs.replace(profile, plugins=expanded(profile.sets, rules.points), multi_point=everywhere)
+        plugins = expanded(profile.sets, rules.points, rules.form.points, order)
+        return msgspec.structs.replace(profile, plugins=plugins, multi_point=everywhere)
 
     return expanded_profiles(config, expand)
-
-
-def finish_1_25(rules: DocumentRules, config: SchedulerConfig) -> SchedulerConfig:
-    """The same; every filter runs on every node, also where one has failed. Raises ConfigError likewise."""
-    return running_all_filters(finish_1_36(rules, config))
 
 
 def merged_sets(defaults: Mapping[str, Sequence[Enabled]], sets: Mapping[str, PluginSet]) -> dict[str, PluginSet]:
@@ -83,13 +91,15 @@ def merged(defaults: Sequence[Enabled], custom: PluginSet) -> PluginSet:
     return PluginSet((*enabled, *added), custom.disabled)
 
 
-def expanded(sets: Mapping[str, PluginSet], points: PluginPoints) -> dict[Point, tuple[Enabled, ...]]:
+def expanded(
+    sets: Mapping[str, PluginSet], points: PluginPoints, at: Iterable[Point], order: Order
+) -> dict[Point, tuple[Enabled, ...]]:
     """Point → the plugins that run there, for the points that have any.
 
     A plugin that is twice in multiPoint is there twice, which the framework refuses.
     """
     everywhere = sets.get(MULTI_POINT, PluginSet()).enabled
-    lists = {point: overriding_first(point, sets.get(point.value, PluginSet()), everywhere, points) for point in Point}
+    lists = {point: order(point, sets.get(point.value, PluginSet()), everywhere, points) for point in at}
     return {point: plugins for point, plugins in lists.items() if plugins}
 
 
@@ -129,16 +139,13 @@ def _errors(
     version: str,
     election: Callable[[LeaderElection], Iterator[FieldError]],
 ) -> list[FieldError]:
-    return [
-        *client_errors(config),
-        *election(config.leader_election),
-        *parallelism_errors(config),
-        *profile_errors(config.profiles, lambda profile: _profile_errors(form, profile, version)),
-        *queue_sort_errors(form, config.profiles, _set_json),
-        *address_errors(written),
-        *number_errors(config),
-        *extender_errors(config.extenders, worded_1_36, lambda _: "is an invalid extended resource name"),
-    ]
+    return config_errors(
+        config,
+        election(config.leader_election),
+        lambda profile: _profile_errors(form, profile, version),
+        (*queue_sort_errors(form, config.profiles, _set_json), *address_errors(written)),
+        extender_errors(config.extenders, worded_1_36, lambda _: "is an invalid extended resource name"),
+    )
 
 
 def election_errors_1_25(election: LeaderElection) -> Iterator[FieldError]:

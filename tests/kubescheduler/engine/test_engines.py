@@ -114,8 +114,6 @@ def predicates(algorithm: Algorithm) -> list[str]:
     return [predicate.name for predicate in algorithm.predicates]
 
 
-
-
 def test_predicates_run_in_the_order_of_the_release() -> None:
     """Whatever the order of the policy."""
     names = [{"name": name} for name in ("NoDiskConflict", "HostName", "GeneralPredicates")]

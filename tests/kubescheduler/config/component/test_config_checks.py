@@ -7,12 +7,9 @@ import msgspec
 import pytest
 
 from kubescheduler.config.component import default_config
-from kubescheduler.config.component.config_schema import V1, Written
-from kubescheduler.config.component.format_1_20 import validate_1_20
-from kubescheduler.config.component.format_1_36 import errors_1_36
+from kubescheduler.config.component.config_schema import Written
 from kubescheduler.framework.args.field_errors import aggregate
 from kubescheduler.framework.contract.profile import LeaderElection, SchedulerConfig
-from kubescheduler.releases import v1_36
 from tests.support.configuring.component_build import entry, error, format_of, plugin_set, plugins, problems, read
 
 BOTH = ("1.20", "1.36")
@@ -264,9 +261,8 @@ def test_as_long_as_the_deadline_1_20() -> None:
 
 
 def validate(config: SchedulerConfig) -> str:
-    return aggregate(
-        validate_1_20(config) if config.release == "1.20" else errors_1_36(v1_36.FORMAT, Written(), config, V1)
-    )
+    form = format_of(config.release)
+    return aggregate(form.errors(form, Written(), config, form.native))
 
 
 NAMES = ("resourceLock", "resourceNamespace", "resourceName")

@@ -162,7 +162,7 @@ EXPANSIONS: list[Any] = [
 @pytest.mark.parametrize(("sets", "filters", "scores"), EXPANSIONS)
 def test_expansion(sets: dict[str, PluginSet], filters: list[str], scores: list[str]) -> None:
     """multiPoint fills every point its plugins take part in, around what the point itself says."""
-    found = format_1_36.expanded(sets, POINTS)
+    found = format_1_36.expanded(sets, POINTS, Point, format_1_36.overriding_first)
     assert [plugin.name for plugin in found.get(Point.FILTER, ())] == filters
     assert [plugin.name for plugin in found.get(Point.SCORE, ())] == scores
 
@@ -170,7 +170,7 @@ def test_expansion(sets: dict[str, PluginSet], filters: list[str], scores: list[
 def test_weights_of_multi_point() -> None:
     """The weight is that of the score point's entry where there is one, else of multiPoint's."""
     sets = {"multiPoint": plugin_set(("A", 4), ("B", 5)), "score": plugin_set("B", ("X", 6))}
-    found = format_1_36.expanded(sets, POINTS)[Point.SCORE]
+    found = format_1_36.expanded(sets, POINTS, Point, format_1_36.overriding_first)[Point.SCORE]
     assert [(plugin.name, plugin.weight) for plugin in found] == [("B", 0), ("A", 4), ("X", 6)]
 
 
