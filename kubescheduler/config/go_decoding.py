@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -63,6 +63,22 @@ def show_path(path: Path) -> str:
     """``predicates[2].argument``."""
     shown = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
     return shown.removeprefix(".")
+
+
+def refused_key(key: UnknownKey, struct: Struct, name: Callable[[Struct], str]) -> str:
+    """What a strict decoder says of a key that no field has: the way to it, by the Go names of the structs."""
+    way = ""
+    for step in key.path[:-1]:
+        if isinstance(step, int):
+            continue
+        field = next(field for field in struct.fields if step in (field.key, field.internal))
+        way += f"{name(struct)}.{field.internal}: "
+        kind = field.kind.item if isinstance(field.kind, ListOf) else field.kind
+        if not isinstance(kind, Struct):
+            break
+        struct = kind
+        way += f"[]{name(struct)}: " if isinstance(field.kind, ListOf) else ""
+    return f"{way}{name(struct)}.ReadObject: found unknown field: {key.path[-1]}"
 
 
 class GoDecoder(msgspec.Struct):

@@ -21,6 +21,7 @@ from kubescheduler.config.component.config_schema import (
     PLUGIN_SET,
     V1ALPHA1,
     V1ALPHA2,
+    given_values,
 )
 from kubescheduler.config.component.decode_config import type_problems, without_type
 from kubescheduler.config.component.load_config import document_yaml
@@ -96,11 +97,6 @@ class V1Alpha1Config(msgspec.Struct, frozen=True):
 
 
 # --- keys ----------------------------------------------------------------------------------
-
-
-def given_values(**given: Any) -> dict[str, Any]:
-    """Attribute → value, of the keys that are written."""
-    return given
 
 
 _FILE = Struct("SchedulerPolicyFileSource", given_values, (Field("path", "path", TEXT),))

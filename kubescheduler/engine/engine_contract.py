@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from clusterstate.cache import ClusterCache
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from kubescheduler.core.equal_runs import PlacedRun
     from kubescheduler.core.extender_calls import Extender
     from kubescheduler.core.selection import TieBreak
+
+Notice = Callable[[str], None]
+"""Is called with what a reader would not expect."""
 
 
 class PodScheduler(Protocol):

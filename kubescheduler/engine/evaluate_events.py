@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -70,8 +69,11 @@ def places_after(engine: Engine, cache: ClusterCache, pod: Pod, events: Sequence
     The attempt does not preempt. The cache is changed by the events.
     """
     clock = VirtualTime()
-    adapt = partial(msgspec.structs.replace, time=clock, in_background=at_once, reports_failures=False)
-    parts = loop_parts(engine.scheduler(cache), lambda services: _adapted(services, adapt), preempt=False)
+
+    def adapted(services: Services) -> Services:
+        return msgspec.structs.replace(services, time=clock, in_background=at_once, reports_failures=False)
+
+    parts = loop_parts(engine.scheduler(cache), adapted, preempt=False)
     with SchedulerLoop(parts, bindings=InOrderBindings()) as loop:
         handlers = EventHandlers(loop.cycles)
         parts.queue.add(pod)
@@ -85,10 +87,6 @@ def places_after(engine: Engine, cache: ClusterCache, pod: Pod, events: Sequence
                 handlers.changed(event.old, event.new)
             places.append(_place(parts.queue, pod))
         return places
-
-
-def _adapted(services: Services, adapt: partial[Services]) -> Services:
-    return adapt(services)
 
 
 def _place(queue: SchedulingQueue, pod: Pod) -> str | None:

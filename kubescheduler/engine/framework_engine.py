@@ -27,7 +27,7 @@ from kubescheduler.config.policy.policy_1_20_plugins import (
 from kubescheduler.config.policy.policy_checks import FROM_POLICY
 from kubescheduler.config.v1alpha1 import BESIDE_POLICY, refuse_policy_in
 from kubescheduler.core.decision import FRAMEWORK_SCALE, Decision
-from kubescheduler.engine.engine_contract import check_view
+from kubescheduler.engine.engine_contract import Notice, check_view
 from kubescheduler.engine.engine_flags import ALL_NODES, DEFAULTS
 from kubescheduler.engine.v1alpha1_engine import (
     NO_POLICY,
@@ -65,10 +65,6 @@ if TYPE_CHECKING:
     from kubescheduler.framework.profiles.profile_map import Profiles
     from kubescheduler.framework.running.framework_runtime import Framework
     from kubescheduler.releases.release import FrameworkRules
-
-
-Notice = Callable[[str], None]
-"""Is called with what a reader would not expect."""
 
 
 INSTEAD = "release {} has none; give it a KubeSchedulerConfiguration with --config (kubescheduler migrate makes one)"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from kubescheduler.config.policy.policy_checks import checked_policy, give_up
 from kubescheduler.config.policy.policy_model import Policy
 from kubescheduler.core.algorithm import DEFAULT_SCHEDULER, Algorithm, WeightedPriority
 from kubescheduler.core.generic_scheduler import GenericScheduler
-from kubescheduler.engine.engine_contract import check_view
+from kubescheduler.engine.engine_contract import Notice, check_view
 from kubescheduler.engine.engine_flags import ALL_NODES
 from kubescheduler.extender.wire import NodeEncoder
 from predicates.types import PredicateArgs, attached_last
@@ -37,10 +37,6 @@ if TYPE_CHECKING:
     from kubescheduler.releases.release import LegacyRules
     from predicates.types import FitPredicateFactory
     from priorities.types import PriorityFactory
-
-
-Notice = Callable[[str], None]
-"""Is called with what a reader would not expect."""
 
 
 class LegacyEngine(msgspec.Struct, frozen=True, eq=False):
@@ -134,7 +130,7 @@ def algorithm_from_files(
     provider: str | None,
     policy_file: str | None,
     policy_configmap: str | None,
-    notice: Callable[[str], None],
+    notice: Notice,
 ) -> Algorithm:
     """The algorithm that the flags of kube-scheduler select: the ConfigMap before the file before the provider.
 
@@ -162,9 +158,7 @@ def algorithm_from_files(
     return algorithm_from_document(flags, document, source, notice)
 
 
-def algorithm_from_document(
-    flags: EngineFlags, document: Mapping[str, Any], source: str, notice: Callable[[str], None]
-) -> Algorithm:
+def algorithm_from_document(flags: EngineFlags, document: Mapping[str, Any], source: str, notice: Notice) -> Algorithm:
     """The algorithm of a policy's document. Raises ConfigError with every problem; ``source`` names it there."""
     try:
         policy = policy_of_document(flags, document)

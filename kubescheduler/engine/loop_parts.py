@@ -40,12 +40,7 @@ class TimedSteps:
         self._started = now
 
 
-def as_they_are(services: Services) -> Services:
-    """The services unchanged."""
-    return services
-
-
-def loop_parts(scheduler: PodScheduler, adapt: Adapt = as_they_are, *, preempt: bool = True) -> LoopParts:
+def loop_parts(scheduler: PodScheduler, adapt: Adapt = lambda services: services, *, preempt: bool = True) -> LoopParts:
     """The parts of a loop that decides as a scheduler does, over its cluster.
 
     adapt: what the loop writes to, and the clock it runs on. preempt: whether preemption is carried out.
@@ -54,13 +49,15 @@ def loop_parts(scheduler: PodScheduler, adapt: Adapt = as_they_are, *, preempt: 
     if record.framework is not None:
         profiled = cast("ProfiledScheduler", scheduler)
         return _of_profiles(profiled, adapt(profiled.engine.services(profiled.cache)), preempt)
+    from kubescheduler.core.generic_scheduler import GenericScheduler
+
     algorithm = scheduler.algorithm
     made_of = Services(
         algorithm.release, scheduler.cache, extenders=algorithm.extenders, feature_gates=algorithm.feature_gates
     )
     services = adapt(made_of)
-    if services.observer.measures:
-        _time_steps(scheduler, services)
+    if services.observer.measures and isinstance(scheduler, GenericScheduler):
+        scheduler.steps = TimedSteps(services)
 
     def decide(plugins: CyclePlugins, pod: Pod, state: CycleState) -> Decision:  # noqa: ARG001
         return scheduler.decide(pod, preempt=preempt)
@@ -69,13 +66,6 @@ def loop_parts(scheduler: PodScheduler, adapt: Adapt = as_they_are, *, preempt: 
     queue = loop.queue(services.time.now, services.cache, loop.policy)
     steps = loop.steps(services)
     return LoopParts(lambda _: steps, services, queue, loop.cycle, decide)
-
-
-def _time_steps(scheduler: PodScheduler, services: Services) -> None:
-    from kubescheduler.core.generic_scheduler import GenericScheduler
-
-    if isinstance(scheduler, GenericScheduler):
-        scheduler.steps = TimedSteps(services)
 
 
 def _of_profiles(scheduler: ProfiledScheduler, services: Services, preempt: bool) -> LoopParts:

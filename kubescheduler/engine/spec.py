@@ -9,13 +9,10 @@ from clusterstate.errors import ConfigError
 from kubescheduler.engine.engine_flags import EngineFlags
 
 if TYPE_CHECKING:
-    from kubescheduler.engine.engine_contract import Engine
+    from kubescheduler.engine.engine_contract import Engine, Notice
     from kubescheduler.engine.framework_engine import FrameworkEngine
     from kubescheduler.framework.contract.profile import SchedulerConfig
     from kubescheduler.framework.profiles.default_plugins import PluginPoints
-
-Notice = Callable[[str], None]
-"""Is called with what a reader would not expect."""
 
 Made = TypeVar("Made", bound="Engine")
 

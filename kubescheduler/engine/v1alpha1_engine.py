@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from kubescheduler.core.algorithm import Algorithm
+    from kubescheduler.engine.engine_contract import Notice
     from kubescheduler.engine.engine_flags import EngineFlags
 
     Flags = TypeVar("Flags", bound=EngineFlags)
@@ -56,7 +57,7 @@ def read_component(flags: EngineFlags) -> V1Alpha1Config | None:
         raise ConfigError(f"{name}: {problem}" for problem in error.problems) from error
 
 
-def flags_of(flags: Flags, config: V1Alpha1Config, notice: Callable[[str], None]) -> Flags:
+def flags_of(flags: Flags, config: V1Alpha1Config, notice: Notice) -> Flags:
     """The flags that say what a configuration does to 1.16. Raises ConfigError for a policy that is nowhere."""
     name = flags.config_file or "config"
     for note in config.notes:
@@ -73,7 +74,7 @@ def flags_of(flags: Flags, config: V1Alpha1Config, notice: Callable[[str], None]
     )
 
 
-def with_source_of(flags: Flags, config: V1Alpha1Config | Lifted, notice: Callable[[str], None]) -> Flags:
+def with_source_of(flags: Flags, config: V1Alpha1Config | Lifted, notice: Notice) -> Flags:
     """The flags with the provider or policy that a configuration names. Raises ConfigError for a policy that is
     nowhere.
 
@@ -97,7 +98,7 @@ def names_empty_policy(config: V1Alpha1Config | Lifted) -> bool:
     return (config.provider, config.policy_file, config.policy_configmap) == (None, None, None)
 
 
-def _policy_file(flags: EngineFlags, config: V1Alpha1Config | Lifted, notice: Callable[[str], None]) -> str | None:
+def _policy_file(flags: EngineFlags, config: V1Alpha1Config | Lifted, notice: Notice) -> str | None:
     path = config.policy_file
     if path is None:
         if flags.policy_file is not None:

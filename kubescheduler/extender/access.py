@@ -72,12 +72,10 @@ class ExtenderAccess(msgspec.Struct, frozen=True):
 
         configs = [with_files_at(config, self.places) for config in configs]
         if self.mode == PASS:
-            return tuple(HTTPExtender(passed_through(config), wire, encoder) for config in configs)
-        if self.mode == RECORD:
-            return tuple(HTTPExtender(config, wire, encoder, Recorder.opener(self.file)) for config in configs)
-        if self.mode == REPLAY:
-            return tuple(HTTPExtender(config, wire, encoder, Replayer.opener(self.file)) for config in configs)
-        return tuple(HTTPExtender(config, wire, encoder) for config in configs)
+            configs = list(map(passed_through, configs))
+        makers = {RECORD: Recorder.opener, REPLAY: Replayer.opener}
+        opener = makers[self.mode](self.file) if self.mode in makers else None
+        return tuple(HTTPExtender(config, wire, encoder, opener) for config in configs)
 
     def note(self, names: Sequence[str]) -> str:
         """What a reader of an answer has to know of the extenders of these names; empty if nothing."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from clusterstate.manifests.annotations_1_4 import name_key, node_1_4, pod_key_1_4, unlisted_1_4
@@ -18,7 +19,7 @@ from kubescheduler.config.gates import ALL_ALPHA, ReleaseGates
 from kubescheduler.config.policy.policy_1_16 import (
     FATAL,
     failure_domains_error,
-    hard_weight_error_1_4,
+    hard_weight_error,
     no_total_error,
     parse_policy_1_4,
     policy_faults_1_4,
@@ -176,7 +177,7 @@ LEGACY = LegacyRules(
     read_file=read_policy_file_1_4,
     parse=parse_policy_1_4,
     faults=policy_faults_1_4,
-    hard_weight_error=hard_weight_error_1_4,
+    hard_weight_error=partial(hard_weight_error, least=0),
     total_weight_error=no_total_error,
     failure_domains_error=failure_domains_error,
     from_provider=from_provider,

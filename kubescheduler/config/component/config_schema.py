@@ -99,7 +99,8 @@ MEMBERS = {
 """Version → the members of a profile's ``plugins``."""
 
 
-def _given(**given: Any) -> dict[str, Any]:
+def given_values(**given: Any) -> dict[str, Any]:
+    """Attribute → value, of the keys that are written."""
     return given
 
 
@@ -128,7 +129,7 @@ PLUGIN_SET = Struct(
 
 LEADER_ELECTION = Struct(
     "LeaderElectionConfiguration",
-    _given,
+    given_values,
     (
         Field("leaderElect", "leader_elect", BOOL),
         Field("leaseDuration", "lease_duration_ns", GO_DURATION),
@@ -142,7 +143,7 @@ LEADER_ELECTION = Struct(
 
 CLIENT_CONNECTION = Struct(
     "ClientConnectionConfiguration",
-    _given,
+    given_values,
     (
         Field("kubeconfig", "kubeconfig", TEXT),
         Field("acceptContentTypes", "accept_content_types", TEXT),
@@ -183,7 +184,7 @@ def _profile(version: str) -> Struct:
         Field(
             "plugins",
             "plugins",
-            Struct("Plugins", _given, tuple(Field(member, member, PLUGIN_SET) for member in MEMBERS[version])),
+            Struct("Plugins", given_values, tuple(Field(member, member, PLUGIN_SET) for member in MEMBERS[version])),
         ),
         Field(
             "pluginConfig",

@@ -10,8 +10,8 @@ import msgspec
 from clusterstate.errors import ConfigError, nearest
 from kubecel.api_names import go_quote
 from kubescheduler.config.component.config_schema import API_VERSIONS, GROUP, KIND, PluginConfig, configuration_without
-from kubescheduler.config.go_decoding import GoDecoder, UnknownKey, show_path, unknown_problem
-from kubescheduler.framework.args.document_schema import ListOf, Struct
+from kubescheduler.config.go_decoding import GoDecoder, UnknownKey, refused_key, show_path, unknown_problem
+from kubescheduler.framework.args.document_schema import Struct
 from kubescheduler.framework.plugins.plugin_record import args_types
 
 if TYPE_CHECKING:
@@ -144,20 +144,9 @@ def unknown_text_1_20(document: Mapping[str, Any], key: UnknownKey, struct: Stru
     from kubescheduler.config.policy.policy_1_20 import behind_key
 
     package = version.rpartition("/")[2]
-    way = ""
-    for step in key.path[:-1]:
-        if isinstance(step, int):
-            continue
-        field = next(field for field in struct.fields if field.key == step)
-        way += f"{package}.{struct.name}.{field.internal}: "
-        kind = field.kind.item if isinstance(field.kind, ListOf) else field.kind
-        if not isinstance(kind, Struct):
-            break
-        way += f"[]{package}.{kind.name}: " if isinstance(field.kind, ListOf) else ""
-        struct = kind
     text = msgspec.json.encode(dict(document)).decode()
-    found = f"{package}.{struct.name}.ReadObject: found unknown field: {key.path[-1]}{behind_key(document, key)}"
-    return f"strict decoder error for {text}: {way}{found}"
+    found = refused_key(key, struct, lambda each: f"{package}.{each.name}")
+    return f"strict decoder error for {text}: {found}{behind_key(document, key)}"
 
 
 # --- args -------------------------------------------------------------------------------------

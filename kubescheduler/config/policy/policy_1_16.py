@@ -250,11 +250,11 @@ def _managed_resources(path: str, names: Iterable[str], seen: set[str]) -> Itera
         seen.add(name)
 
 
-def hard_weight_error(weight: int) -> str | None:
+def hard_weight_error(weight: int, least: int = 1) -> str | None:
     """The text for a weight of required pod affinity out of range; ``weight`` is the one in effect."""
-    if 1 <= weight <= 100:
+    if least <= weight <= 100:
         return None
-    return f"invalid hardPodAffinitySymmetricWeight: {weight}, must be in the range 1-100"
+    return f"invalid hardPodAffinitySymmetricWeight: {weight}, must be in the range {least}-100"
 
 
 def total_weight_error(weights: Mapping[str, int]) -> str | None:
@@ -386,13 +386,6 @@ def joined(messages: Iterable[str]) -> str:
     return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
 
 
-def hard_weight_error_1_4(weight: int) -> str | None:
-    """The text for a weight of required pod affinity out of range."""
-    if 0 <= weight <= 100:
-        return None
-    return f"invalid hardPodAffinitySymmetricWeight: {weight}, must be in the range 0-100"
-
-
 def failure_domains_error(domains: Iterable[str]) -> str | None:
     """The text for the first topology key that is no qualified name."""
     for domain in domains:
@@ -417,5 +410,5 @@ def policy_faults_1_4(
     """Every fault in the order in which the release looks for them; arguments as ``policy_faults`` of 1.16."""
     yield from told_together(_validation_1_4(policy), FATAL, joined)
     yield from registration_faults(policy, predicates, priorities)
-    if error := hard_weight_error_1_4(hard_weight):
+    if error := hard_weight_error(hard_weight, least=0):
         yield PolicyFault(f"--hard-pod-affinity-symmetric-weight: {error}", FATAL + error)

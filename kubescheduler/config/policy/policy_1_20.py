@@ -17,6 +17,7 @@ from kubescheduler.config.go_decoding import (
     GoDecoder,
     behind_notes,
     ignored_notes,
+    refused_key,
     text_problems,
     twice_problems,
     unknown_problem,
@@ -286,20 +287,7 @@ def fault_text(document: Mapping[str, Any], fault: Fault) -> str:
 
 def unknown_text(document: Mapping[str, Any], key: UnknownKey, *, internal: bool) -> str:
     """The text for a key that no field has. ``internal``: the document is in the unversioned form."""
-    way, struct = "", POLICY_1_20
-    for step in key.path[:-1]:
-        if isinstance(step, int):
-            continue
-        field = next(field for field in struct.fields if step in (field.key, field.internal))
-        way += f"{_go_name(struct, internal)}.{field.internal}: "
-        listed = isinstance(field.kind, ListOf)
-        kind = field.kind.item if isinstance(field.kind, ListOf) else field.kind
-        assert isinstance(kind, Struct)
-        struct = kind
-        way += f"[]{_go_name(struct, internal)}: " if listed else ""
-    return (
-        f"{way}{_go_name(struct, internal)}.ReadObject: found unknown field: {key.path[-1]}{behind_key(document, key)}"
-    )
+    return refused_key(key, POLICY_1_20, lambda struct: _go_name(struct, internal)) + behind_key(document, key)
 
 
 def behind_key(document: Mapping[str, Any], key: UnknownKey) -> str:
