@@ -21,7 +21,7 @@ from kubescheduler.cli.cluster_options import ClusterPlace, check_standard_input
 from kubescheduler.cli.ended_process import in_a_process_of_its_own
 from kubescheduler.cli.engine_options import EngineOptions, remark, remarks
 from kubescheduler.cli.inputs import notes_on_cluster, nothing_collected, read_shown
-from kubescheduler.lab import bundled
+from kubescheduler.lab import BUNDLED_CLUSTER, BUNDLED_RELEASE, BUNDLED_TITLE
 from kubescheduler.lab.exercises.classroom import ClassBoard
 from kubescheduler.lab.plugin_file import PluginFile, from_files, plugin_files
 from kubescheduler.lab.scene.exercise_verbs import exercise_scene, folder_scene
@@ -110,16 +110,16 @@ def start_state(cluster: Sequence[ClusterPlace], pod_files: Sequence[str], engin
     """What a tab begins with. Raises InputError with every fault."""
     said = click.get_current_context().get_parameter_source("release")
     if not cluster and said is ParameterSource.DEFAULT:  # neither the command line nor a settings file says it
-        engine = engine._replace(said={**engine.said, "release": bundled.RELEASE})
+        engine = engine._replace(said={**engine.said, "release": BUNDLED_RELEASE})
     problems: list[str] = []
     side = attempt(problems, _side, engine)
-    places = cluster or (str(bundled.CLUSTER),)
+    places = cluster or (str(BUNDLED_CLUSTER),)
     with nothing_collected():
         there = attempt(problems, read_shown, places, engine.release, True, keep_manifests=True)
     if there is None or side is None or problems:
         raise InputError(problems)
     pods = [sys.stdin.read() if name == "-" else name for name in pod_files]
-    title = ", ".join(str(place) for place in cluster) if cluster else bundled.TITLE
+    title = ", ".join(str(place) for place in cluster) if cluster else BUNDLED_TITLE
     state = Scene.opened(there, pods=pods, sides=[side], title=title).state
     return msgspec.structs.replace(state, notes=tuple(dict.fromkeys((*notes_on_cluster(there), *state.notes))))
 
@@ -144,7 +144,7 @@ def _side(engine: EngineOptions) -> Side:
 
 def bundled_state() -> SceneState:
     """The cluster that comes with the package."""
-    return Scene.opened(Cluster.read(bundled.CLUSTER, release=bundled.RELEASE), title=bundled.TITLE).state
+    return Scene.opened(Cluster.read(BUNDLED_CLUSTER, release=BUNDLED_RELEASE), title=BUNDLED_TITLE).state
 
 
 def _serve(lab: LabParts, place: Listening, *, browser: bool | None) -> int:

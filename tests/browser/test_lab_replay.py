@@ -10,8 +10,8 @@ import pytest
 
 import kubescheduler as ks
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.lab.scene.replayed_scene import replayed_text
 from kubescheduler.lab.scene.scene import Scene
+from kubescheduler.lab.scene.share_verbs import replayed_text
 from kubescheduler.lab.scene.verbs import VERBS
 from tests.support.pages.lab_page import MILLISECONDS, Page, show_screen, violations
 

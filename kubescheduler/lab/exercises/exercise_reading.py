@@ -11,14 +11,6 @@ from pathlib import Path
 from clusterstate.errors import ConfigError, nearest
 from clusterstate.manifests.fields import NOTHING, Fields, step
 from kubescheduler.config.config_text import read_document
-from kubescheduler.lab.exercises.check_contract import (
-    ExerciseCheck,
-    FilesRule,
-    RunRule,
-    needed_text,
-    needed_texts,
-    only_keys,
-)
 from kubescheduler.lab.exercises.exercise_record import (
     EXERCISE_FILE,
     SOLUTION,
@@ -27,26 +19,30 @@ from kubescheduler.lab.exercises.exercise_record import (
     CodeFile,
     EditableFile,
     Exercise,
+    ExerciseCheck,
     ExerciseScenario,
     ExtenderChoice,
+    FilesRule,
+    RunRule,
     SchedulerChoice,
+    needed_text,
+    needed_texts,
+    only_keys,
 )
-from kubescheduler.lab.exercises.file_checks import ForbiddenFields
-from kubescheduler.lab.exercises.placement_checks import (
+from kubescheduler.lab.exercises.exercise_rules import (
+    AgreesWith,
     AllOrNone,
     Apart,
     EveryPlaced,
+    Evicts,
+    FittingNodes,
+    ForbiddenFields,
     HowManyRun,
     NodesUsed,
     OnNodes,
-    SpreadOver,
-)
-from kubescheduler.lab.exercises.reason_checks import (
-    AgreesWith,
-    Evicts,
-    FittingNodes,
     RefusedFor,
     ScoresAre,
+    SpreadOver,
     StaysPending,
     Tolerates,
 )

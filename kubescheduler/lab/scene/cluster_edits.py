@@ -16,9 +16,8 @@ from kubescheduler.api.what_if import stays_on_node
 from kubescheduler.core.decision import Decision
 from kubescheduler.engine.engine_contract import PodScheduler, cache_for
 from kubescheduler.inputs.manifest_builders import pod as pod_manifest
-from kubescheduler.lab.scene.scene import Scene
+from kubescheduler.lab.scene.scene import Change, Edit, Scene, verb
 from kubescheduler.lab.scene.scene_state import SceneFault, SceneState, manifest_of, with_objects
-from kubescheduler.lab.scene.verb_contract import Change, Edit, verb
 from kubescheduler.sources.files import items_in
 
 MOST_COPIES = 5000

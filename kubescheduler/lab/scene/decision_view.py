@@ -31,10 +31,9 @@ from kubescheduler.core.status import Code
 from kubescheduler.engine.engine_contract import Engine, PodScheduler
 from kubescheduler.framework.deciding.score_plugins import HeapTie
 from kubescheduler.lab.scene.decision_rows import CheckRows, ScoreRows, shown_decision
-from kubescheduler.lab.scene.scene import Scene
+from kubescheduler.lab.scene.scene import Scene, Verb, part, verb
 from kubescheduler.lab.scene.scene_state import Side
 from kubescheduler.lab.scene.scene_view import owner_of
-from kubescheduler.lab.scene.verb_contract import Verb, part, verb
 
 PASSED, STOPPED, SKIPPED, NONE = "passed", "stopped", "skipped", "none"
 """What became of a step: it let the pod on, it ended the attempt, it had nothing to do, it was not come to."""

@@ -24,9 +24,8 @@ from kubescheduler.lab.exercises.checking import CheckedExercise, CheckOutcome, 
 from kubescheduler.lab.exercises.exercise_reading import shipped_exercise, shipped_names, start_exercise, work_of
 from kubescheduler.lab.exercises.exercise_record import SOLUTION, EditableFile, Exercise
 from kubescheduler.lab.plugin_file import PluginFile
-from kubescheduler.lab.scene.scene import Scene
+from kubescheduler.lab.scene.scene import Scene, Verb, verb
 from kubescheduler.lab.scene.scene_state import SceneFault, SceneState, side_of
-from kubescheduler.lab.scene.verb_contract import Verb, verb
 from kubescheduler.lab.tuning.text_patches import placed_problems
 from kubescheduler.releases.names import LEGACY_RELEASES
 from kubescheduler.report.ci_results import Standing

@@ -16,14 +16,12 @@ from kubescheduler.engine.legacy_engine import LegacyEngine
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Point
 from kubescheduler.hinting.hint_search import HintSearch
 from kubescheduler.hinting.proposals import TARGETS, Hint, PodHints, Proposal, manifests_of
-from kubescheduler.lab.scene.scene import Scene
+from kubescheduler.lab.scene.scene import Change, Edit, KeptValues, Scene, Verb, verb
 from kubescheduler.lab.scene.scene_state import SceneFault, SceneState
-from kubescheduler.lab.scene.side_schedulers import KeptValues
 from kubescheduler.lab.scene.tune_verbs import side_text
-from kubescheduler.lab.scene.verb_contract import Change, Edit, Verb, verb
+from kubescheduler.lab.tuning import toggled, weighed
 from kubescheduler.lab.tuning.form_rows import POLICY, SideText
 from kubescheduler.lab.tuning.profile_form import as_config
-from kubescheduler.lab.tuning.tuning_edits import toggled, weighed
 
 
 def applied(scene: Scene, side: str, hint: Hint, pod: Pod) -> SceneState:

@@ -1,26 +1,27 @@
-"""What a scene holds, as plain data: its state, its nodes and pods, and who waits."""
+"""What a scene holds, as plain data: its state, its nodes and pods, who waits, and the files of users' own rules."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 import yaml
 
 from clusterstate.cache import ClusterCache
-from clusterstate.errors import listed
+from clusterstate.errors import InputError, listed
 from clusterstate.node_order import STABLE_ZONE, ZONE
 from clusterstate.objects import Node, Pod
 from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.core.decision import Decision
 from kubescheduler.engine.engine_contract import PodScheduler
+from kubescheduler.lab.plugin_file import PluginFile, faults_in
 from kubescheduler.lab.scene.decision_rows import shown_decision
 from kubescheduler.lab.scene.exercise_verbs import way_of
-from kubescheduler.lab.scene.scene import Scene
+from kubescheduler.lab.scene.scene import Scene, Verb, part, verb
 from kubescheduler.lab.scene.scene_state import SceneFault, Side
-from kubescheduler.lab.scene.verb_contract import Verb, part, verb
 from kubescheduler.releases.names import RELEASE_NAMES
 from predicates.refusal_evidence import amount
 
@@ -291,3 +292,40 @@ def _yaml(scene: Scene, kind: str, name: str) -> str:
 
 
 VIEWS: Mapping[str, Verb] = {"state": state, "cluster": cluster, "pending": pending, "pod": pod, "node": node}
+
+
+@verb
+def code(scene: Scene) -> dict[str, Any]:
+    """Every file with its text and its faults, also those of the decisions on the pod that is asked about."""
+    files = [_code_entry(scene, file) for file in scene.plugin_files]
+    first = files[0] if files else {"path": None, "text": "", "problems": [], "loaded": False, "at": None}
+    text = "" if files else "No code of your own: give the lab a file with --plugin module:Factory."
+    return {**first, "files": files, "explanation": text}
+
+
+def _code_entry(scene: Scene, file: PluginFile) -> dict[str, Any]:
+    faults = list(file.faults) or [
+        fault for error in _decision_errors(scene) for fault in faults_in(error, error.problems, file.path)
+    ]
+    return {
+        "path": str(file.path),
+        "name": file.name,
+        "text": file.text,
+        "loaded": not file.faults,
+        "at": datetime.fromtimestamp(file.loaded_at, UTC).isoformat(timespec="seconds"),
+        "problems": [fault.to_dict() for fault in dict.fromkeys(faults)],
+    }
+
+
+def _decision_errors(scene: Scene) -> list[InputError]:
+    """What the decisions of the sides end with."""
+    found: list[InputError] = []
+    for side in scene.state.sides if scene.state.asked is not None else ():
+        try:
+            scene.decision(side.id)
+        except InputError as error:
+            found.append(error)
+    return found
+
+
+VERBS: Mapping[str, Verb] = {"code": code}

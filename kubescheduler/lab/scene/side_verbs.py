@@ -1,10 +1,15 @@
-"""The verb ``sides``, and the edits of the sides that there are; their documents are edited in ``tune_verbs``."""
+"""The edits of the sides that there are, and the verbs that hold them against one another, or one against its releases.
+
+Sides' documents are edited in ``tune_verbs``. Of releases a page asks for one step at a time, so that whatever else is
+asked meanwhile waits for one step at most.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Literal
 
+import attrs
 import msgspec
 
 from clusterstate.errors import ConfigError, InputError, listed
@@ -15,15 +20,15 @@ from kubescheduler.api.whole_runs import without
 from kubescheduler.comparison.comparing import compare
 from kubescheduler.comparison.comparison import Comparison, headline
 from kubescheduler.comparison.outcomes import MEANINGS, Cause, Outcome, PodComparison
+from kubescheduler.comparison.release_steps import TimelineMove, timeline
 from kubescheduler.comparison.running_pods import ALL, RunningPods, running_pods
 from kubescheduler.engine.engine_flags import newest_gates
-from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.engine.spec import EngineSpec, no_notice
 from kubescheduler.extender.access import LIVE, PASS
-from kubescheduler.lab.scene.scene import Scene
+from kubescheduler.lab.scene.scene import Change, Edit, KeptValues, Scene, Verb, verb
 from kubescheduler.lab.scene.scene_state import SIDE_IDS, Kind, SceneFault, Side, default_name
-from kubescheduler.lab.scene.verb_contract import Change, Edit, Verb, verb
 from kubescheduler.releases.lookup import newest, release_named
-from kubescheduler.releases.names import RELEASE_NAMES
+from kubescheduler.releases.names import RELEASE_NAMES, place
 
 
 def with_usable(scene: Scene, text: str, side: Side) -> Change:
@@ -277,4 +282,91 @@ def _text(found: Comparison, left: int) -> str:
     return f"{said}; {left} more were not compared." if left else f"{said}."
 
 
-VERBS: Mapping[str, Verb] = {"sides": sides}
+KEPT = "releases"
+"""Under which a scene keeps what was answered last."""
+
+
+@attrs.define(eq=False)
+class AskedReleases:
+    """What was answered of one side's description, pod and cluster, whichever release decides now."""
+
+    of: str
+    """Another for other clusters, pods and descriptions."""
+    problems: dict[str, str]
+    """Release → why it cannot read what describes the side; empty if it can."""
+    cluster: Cluster | None = None
+    """As the newest release reads it that can decide: every step is decided on it."""
+    steps: dict[tuple[str, str], dict[str, Any]] = attrs.field(factory=dict)
+    """(release, next release) → the answer on the step."""
+
+
+@verb
+def releases(scene: Scene, side: str = "a") -> dict[str, Any]:
+    """Every release, with why it cannot decide by what describes the side; ``of`` is another text for other steps."""
+    kept = _kept(scene, scene.side(side))
+    return {"of": kept.of, "releases": [{"release": name, "problem": why} for name, why in kept.problems.items()]}
+
+
+def _problem(side: Side, release: str) -> str:
+    try:
+        in_release(side, release).spec.engine(no_notice)
+    except ConfigError as error:
+        return error.problems[0]
+    return ""
+
+
+@verb
+def release_step(scene: Scene, before: str, release: str, side: str = "a") -> dict[str, Any]:
+    """Where the pod that is asked about goes by each of two releases, and by which changes it goes elsewhere.
+
+    Raises SceneFault where a release cannot read what describes the side, or the cluster.
+    """
+    decides = scene.side(side)
+    names = release_named(before).name, release_named(release).name
+    if place(names[0]) >= place(names[1]):
+        raise SceneFault(f"release: {names[1]} is not later than {names[0]}")
+    kept = _kept(scene, decides)
+    if kept.cluster is None:
+        last = max((name for name, why in kept.problems.items() if not why), key=place, default=decides.release)
+        kept.cluster = scene.state.cluster.for_release(last, in_release(decides, last).spec.gates)
+    if names not in kept.steps:
+        kept.steps[names] = _step(kept.cluster, scene.pod_key(), decides, *names)
+    return kept.steps[names]
+
+
+def _step(cluster: Cluster, key: str, side: Side, before: str, release: str) -> dict[str, Any]:
+    specs = [in_release(side, name).spec for name in (before, release)]
+    pod = cluster.find_pod(key)
+    assert pod is not None
+    [found] = timeline(without(cluster, [pod]), [pod], *specs).pods
+    old, new = found.outcomes[0], found.outcomes[-1]
+    return {
+        "pod": found.pod,
+        "before": before,
+        "release": release,
+        "hosts": [old.host, new.host],
+        "changes": [_change(move, name) for move in found.moves for name in move.changes],
+        "text": "; ".join(f"{move.cause}: {move.text}" for move in found.moves),
+    }
+
+
+def _change(move: TimelineMove, name: str) -> dict[str, str]:
+    text = next(change.text for change in release_named(move.release).changes if change.name == name)
+    return {"name": name, "text": text}
+
+
+def _kept(scene: Scene, side: Side) -> AskedReleases:
+    """What was answered of the side as it is but for its release; begun anew where something else is asked about."""
+    kept: KeptValues = scene.extra.setdefault(KEPT, KeptValues(4))
+    described = msgspec.structs.asdict(side.spec)
+    del described["release"]
+
+    def made() -> AskedReleases:
+        return AskedReleases(
+            f"{scene.version} {side.id}", {release: _problem(side, release) for release in RELEASE_NAMES}
+        )
+
+    return kept.value((scene.state.cluster, *described.values()), made, scene.state.asked)
+
+
+VERBS: Mapping[str, Verb] = {"sides": sides, "releases": releases, "releaseStep": release_step}

@@ -14,12 +14,9 @@ import msgspec
 from clusterstate.errors import nearest
 from kubescheduler.lab.scene import (
     cluster_edits,
-    code_verbs,
     decision_view,
     exercise_verbs,
     hint_verbs,
-    loss_view,
-    release_verbs,
     scene_view,
     share_verbs,
     side_verbs,
@@ -28,13 +25,12 @@ from kubescheduler.lab.scene import (
     why_view,
 )
 from kubescheduler.lab.scene.exercise_verbs import refuse_in_exercise, written_back
-from kubescheduler.lab.scene.scene import Scene
+from kubescheduler.lab.scene.scene import Edit, Scene, Verb, verb
 from kubescheduler.lab.scene.scene_state import SceneFault, SceneState
 from kubescheduler.lab.scene.scene_view import state
 from kubescheduler.lab.scene.share_verbs import AskedBefore, ExportFormat, exported
-from kubescheduler.lab.scene.verb_contract import Edit, Verb, verb
 
-VIEWS: Mapping[str, Verb] = {**scene_view.VIEWS, **decision_view.VIEWS, **why_view.VIEWS, **loss_view.VIEWS}
+VIEWS: Mapping[str, Verb] = {**scene_view.VIEWS, **decision_view.VIEWS, **why_view.VIEWS}
 SIDELESS = ("state", "pod", "node")
 """Of these, what is said whatever decides."""
 
@@ -121,10 +117,9 @@ VERBS: Mapping[str, Verb] = {
     **tune_verbs.VERBS,
     **hint_verbs.VERBS,
     **side_verbs.VERBS,
-    **release_verbs.VERBS,
     **time_verbs.VERBS,
     "timeAt": at_moment,
-    **code_verbs.VERBS,
+    **scene_view.VERBS,
     **exercise_verbs.VERBS,
     "share": share_verbs.share,
     "export": export,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -13,7 +14,6 @@ from starlette.responses import Response
 
 from clusterstate.errors import InputError, listed
 from kubescheduler.lab.server.lab_sessions import LabSession, ServerLimits, Sessions, stamps
-from kubescheduler.lab.server.page_requests import PageRequest, answer_bytes, read_request
 from kubescheduler.lab.server.scene_process import (
     CHANGING,
     OPEN,
@@ -24,7 +24,57 @@ from kubescheduler.lab.server.scene_process import (
     StoppedError,
     Superseded,
     Work,
+    answer_bytes,
 )
+from kubescheduler.sources.limits import exceeded, limit
+
+_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"?')
+_BRACKET = re.compile(rb"[][{}]")
+
+
+class PageRequest(msgspec.Struct, frozen=True):
+    """What a page sent."""
+
+    tab: str
+    """Whose scene is asked; empty when one is opened."""
+    slot: str | None
+    """What the request is one of; None: it is never superseded."""
+    serial: int
+    """Its number in the slot."""
+    asked: dict[str, Any]
+    """The verb's own parameters."""
+
+
+def read_request(body: bytes) -> PageRequest:
+    """The body of a POST. Raises InputError with every fault."""
+    _check_depth(body)
+    try:
+        found = msgspec.json.decode(body)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        raise InputError("the request is no JSON") from None
+    if not isinstance(found, dict):
+        raise InputError("the request is no JSON object")
+    tab, slot, serial = found.pop("tab", ""), found.pop("ask", None), found.pop("serial", 0)
+    problems = []
+    if not isinstance(tab, str):
+        problems.append("tab: must be text")
+    if slot is not None and not (isinstance(slot, str) and len(slot) <= 100):
+        problems.append("ask: must be a short text")
+    if not isinstance(serial, int) or isinstance(serial, bool) or serial < 0:
+        problems.append("serial: must be a whole number")
+    if problems:
+        raise InputError(problems)
+    return PageRequest(tab, slot, serial, found)
+
+
+def _check_depth(body: bytes) -> None:
+    """Raises InputError for lists and objects nested deeper than any file that is read may be."""
+    depth, most = 0, limit("depth")
+    for bracket in _BRACKET.findall(_TEXT.sub(b"", body)):
+        depth += 1 if bracket in b"[{" else -1
+        if depth > most:
+            raise InputError(f"the request is nested too deeply: {exceeded('depth')}")
+
 
 JSON = "application/json"
 GONE = "this tab's scene is no longer here; open it again"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import signal
 import socket
 import sys
@@ -29,7 +30,6 @@ import msgspec
 from algorithmprovider.code_watch import TICK, CodeWatch
 from algorithmprovider.custom_code import LIMIT
 from clusterstate.errors import InputError
-from kubescheduler.lab.server.page_requests import answer_bytes
 
 OPEN = "open"
 """What opens the scene of a tab, with its name; no verb, since it has no scene yet."""
@@ -189,6 +189,37 @@ class SceneProcesses:
 
 
 # --- in the processes ----------------------------------------------------------------------------
+
+
+MOST_EXACT = 2**53 - 1
+"""JavaScript's numbers are exact up to here."""
+LONG_NUMBER = re.compile(rb"[0-9]{16}")
+"""What an answer with a number beyond that has in it."""
+
+
+def answer_bytes(answer: Mapping[str, Any]) -> bytes:
+    """An answer as JSON; records by their fields, numbers of numpy as numbers."""
+    body = msgspec.json.encode(answer, enc_hook=_plain)
+    return msgspec.json.encode(_exact(msgspec.json.decode(body))) if LONG_NUMBER.search(body) else body
+
+
+def _exact(answer: Any) -> Any:
+    """The same with whole numbers as text where a browser's numbers have no place for all their digits."""
+    if isinstance(answer, dict):
+        return {key: _exact(value) for key, value in answer.items()}
+    if isinstance(answer, list):
+        return [_exact(value) for value in answer]
+    return str(answer) if type(answer) is int and abs(answer) > MOST_EXACT else answer
+
+
+def _plain(value: Any) -> Any:
+    """What msgspec does not know: numbers and arrays of numpy, and read-only mappings."""
+    to_list: Callable[[], Any] | None = getattr(value, "tolist", None)
+    if to_list is not None:
+        return to_list()
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise NotImplementedError
 
 
 def _fork_scenes(place: socket.socket, code: SceneCode) -> None:

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from kubescheduler.lab.exercises import scenario_runs
+from kubescheduler.lab.exercises import checking
 from kubescheduler.lab.exercises.exercise_reading import SHIPPED, shipped_exercise, shipped_names
 from tests.kubescheduler.cli.conftest import Run
 
@@ -200,7 +200,7 @@ def test_faults_of_a_student_s_extender(
     """An error with what it wrote last, and status 2."""
     text, expected = EXTENDER_FAULTS[fault]
     if fault == "it listens elsewhere":
-        monkeypatch.setattr(scenario_runs, "START_SECONDS", 0.5)
+        monkeypatch.setattr(checking, "START_SECONDS", 0.5)
     found = kubescheduler(*work(folder, "10-extender", "extender.py", text))
     assert (found.status, found.out) == (2, "")
     assert expected in found.err

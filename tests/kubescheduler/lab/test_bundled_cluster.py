@@ -8,7 +8,7 @@ import pytest
 
 import kubescheduler as ks
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.lab import bundled
+from kubescheduler.lab import BUNDLED_CLUSTER, BUNDLED_RELEASE
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.verbs import VERBS
 from tests.support.releases_tried import RELEASES_TRIED
@@ -16,7 +16,7 @@ from tests.support.releases_tried import RELEASES_TRIED
 
 def shown(release: str) -> dict[str, Any]:
     """Pod that waits → the verb ``decision``."""
-    cluster = ks.Cluster.read(bundled.CLUSTER, release=bundled.RELEASE)
+    cluster = ks.Cluster.read(BUNDLED_CLUSTER, release=BUNDLED_RELEASE)
     scene = Scene.opened(cluster, sides=[EngineSpec(release)])
     assert scene.problems("a") == ()
     return {pod.metadata.name: VERBS["decision"](scene, {"pod": pod.key}) for pod in cluster.pending()}
@@ -44,5 +44,5 @@ def test_pods_of_every_fate_wait(release: str) -> None:
 
 def test_it_is_small_enough_to_be_taken_in() -> None:
     """Twelve nodes in three zones."""
-    scene = Scene.opened(ks.Cluster.read(bundled.CLUSTER, release=bundled.RELEASE))
+    scene = Scene.opened(ks.Cluster.read(BUNDLED_CLUSTER, release=BUNDLED_RELEASE))
     assert [zone["nodes"] for zone in VERBS["cluster"](scene, {})["zones"]] == [4, 4, 4]

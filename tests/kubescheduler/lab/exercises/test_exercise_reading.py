@@ -7,14 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import kubescheduler as ks
 from clusterstate.errors import ConfigError
 from clusterstate.manifests.fields import Fields
 from kubescheduler.lab.exercises import exercise_reading
-from kubescheduler.lab.exercises.check_contract import PodPlacement, RunRule, ScenarioRun, StudentFiles
 from kubescheduler.lab.exercises.exercise_reading import KINDS, read_exercise, work_of
-from kubescheduler.lab.exercises.file_checks import ForbiddenFields
+from kubescheduler.lab.exercises.exercise_record import PodPlacement, RunRule, ScenarioRun, StudentFiles
+from kubescheduler.lab.exercises.exercise_rules import ForbiddenFields, leaves, shown_path, steps_of, within
 from kubescheduler.releases.names import RELEASE_NAMES
 
 GOOD = """\
@@ -373,3 +375,38 @@ def test_a_simulation_says_whom_it_evicts() -> None:
     evicted = tuple(victim.removeprefix("default/") for one in report.preemptions for victim in one.victims)
     assert isinstance(rule, RunRule)
     assert rule.fault_of(ScenarioRun(cluster, placements, evicted, lambda _: pytest.fail("nothing is compared"))) == ""
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "expected"),
+    [
+        ("spec.affinity", "spec.affinity.nodeAffinity", True),
+        ("spec.affinity", "spec", False),
+        ("spec.containers.*.image", "spec.containers.0.image", True),
+        ("spec.containers.*.image", "spec.containers.0.ports.0", False),
+        ("**.nodeName", "spec.nodeName", True),
+        ("**.nodeName", "spec.template.spec.nodeName", True),
+        ("**.nodeName", "nodeName", True),
+        ("**.nodeName", "spec.nodeNames", False),
+        ("metadata.labels[example.com/tier]", "metadata.labels[example.com/tier]", True),
+        ("metadata.labels[example.com/tier]", "metadata.labels.tier", False),
+    ],
+)
+def test_patterns(pattern: str, path: str, expected: bool) -> None:
+    """A path is in a pattern when it is one of its places or below one."""
+    assert within(steps_of(path), steps_of(pattern)) is expected
+
+
+def test_leaves_leave_out_what_is_empty() -> None:
+    """null, {} and [] say what nothing says."""
+    document: dict[str, Any] = {"spec": {"a": None, "b": {}, "c": [], "d": [{"e": 0}]}}
+    assert [(shown_path(path), value) for path, value in leaves(document)] == [("spec.d[0].e", 0)]
+
+
+@given(st.lists(st.sampled_from(["a", "b", "0"])), st.lists(st.sampled_from(["a", "b", "0"])))
+def test_every_path_is_within_what_begins_it(head: list[str], tail: list[str]) -> None:
+    """A path is within each of its beginnings, within as many stars, and where two stars stand for the beginning."""
+    path = [*head, *tail]
+    assert within(path, head)
+    assert within(path, ["*"] * len(head))
+    assert within(path, ["**", *tail])

@@ -20,7 +20,7 @@ import kubescheduler as ks
 from clusterstate.errors import InputError
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.lab import page
-from kubescheduler.lab.scene import replayed_scene, share_verbs
+from kubescheduler.lab.scene import share_verbs
 from kubescheduler.lab.scene.lab_document import (
     LONGEST,
     MOST_BYTES,
@@ -29,9 +29,9 @@ from kubescheduler.lab.scene.lab_document import (
     share_text,
     shared_document,
 )
-from kubescheduler.lab.scene.replayed_scene import bare_imports, canonical_question, first_questions, replayed_text
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_state import SceneFault
+from kubescheduler.lab.scene.share_verbs import bare_imports, canonical_question, first_questions, replayed_text
 from kubescheduler.lab.scene.verbs import VERBS
 from tests.support.hint_worlds import HintWorld, hint_worlds
 from tests.support.laws import costly
@@ -286,7 +286,7 @@ def test_a_pod_of_the_cluster_can_be_asked_about() -> None:
 @pytest.mark.parametrize(("most", "kept"), [(2, True), (1, False)], ids=["small", "large"])
 def test_a_large_scene_keeps_less_that_was_not_asked(most: int, kept: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Simulations, and comparisons of all pods that wait; what the page has asked is kept whatever the size."""
-    monkeypatch.setattr(replayed_scene, "MOST_JUDGED", most)
+    monkeypatch.setattr(share_verbs, "MOST_JUDGED", most)
     scene = Scene.opened(ks.Cluster(release="1.36").node("a").node("b").pod("web"), sides=BOTH)
     questions = {verb: params for verb, params in first_questions(scene, VERBS) if verb in ("time", "timeAt")}
     assert bool(questions) is kept
@@ -297,7 +297,7 @@ def test_a_large_scene_keeps_less_that_was_not_asked(most: int, kept: bool, monk
 
 def test_a_scene_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """With what to do instead."""
-    monkeypatch.setattr(replayed_scene, "MOST_NODES", 1)
+    monkeypatch.setattr(share_verbs, "MOST_NODES", 1)
     scene = Scene.opened(ks.Cluster(release="1.36").node("a").node("b").pod("web"))
     with pytest.raises(SceneFault, match="at most 1 nodes, and this one has 2; save the scene"):
         replayed_text(scene, VERBS)

@@ -16,8 +16,7 @@ from clusterstate.objects import Pod
 from kubescheduler import Cluster
 from kubescheduler.engine.engine_contract import cache_for
 from kubescheduler.engine.spec import EngineSpec, no_notice
-from kubescheduler.lab.scene.scene import Scene
-from kubescheduler.lab.scene.side_schedulers import ClusterCaches
+from kubescheduler.lab.scene.scene import ClusterCaches, Scene
 from kubescheduler.lab.scene.verbs import VERBS
 from tests.support.laws import costly
 from tests.support.releases_tried import RELEASES_TRIED

@@ -1,16 +1,23 @@
-"""Tuning in a scene: forms, texts, thresholds, and edits that can be undone."""
+"""Tuning in a scene, and thresholds of weights, held against engines that decide with the weights themselves."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import kubescheduler as ks
 from clusterstate.errors import InputError
+from kubescheduler.core.decision import Decision
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.lab.scene.scene import Scene
-from kubescheduler.lab.scene.tune_verbs import EDITS, thresholds, tune, tune_text
+from kubescheduler.lab.scene.tune_verbs import EDITS, thresholds, tune, tune_text, winning_ranges
+from kubescheduler.lab.tuning import form_of, weighed
+from kubescheduler.lab.tuning.form_rows import SideText
+from tests.support.laws import costly
+from tests.support.releases_tried import RELEASES_TRIED
 
 
 def opened(release: str) -> Scene:
@@ -100,3 +107,115 @@ def test_arguments_come_back_in_the_form() -> None:
     edit(scene, "args", rule="NodeResourcesFit", args={"scoringStrategy": {"type": "MostAllocated"}})
     fields = next(one["schema"] for one in tune(scene, {})["args"] if one["rule"] == "NodeResourcesFit")
     assert next(field["value"] for field in fields if field["path"] == "scoringStrategy.type") == "MostAllocated"
+
+
+Manifest = dict[str, Any]
+
+
+@st.composite
+def scored_worlds(draw: st.DrawFn) -> tuple[list[Manifest], Manifest]:
+    """Nodes that often score alike, and a pod with preferences."""
+    nodes = [
+        ks.node(
+            name,
+            cpu=draw(st.sampled_from([2, 4, 16])),
+            memory=draw(st.sampled_from(["4Gi", "32Gi"])),
+            labels={"disk": draw(st.sampled_from(["ssd", "hdd"]))},
+            taints=draw(st.sampled_from([[], ["old:PreferNoSchedule"]])),
+        )
+        for name in draw(st.lists(st.sampled_from(["a", "b", "c", "b1", "b-1"]), min_size=1, max_size=5, unique=True))
+    ]
+    term = {"weight": 5, "preference": {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["ssd"]}]}}
+    affinity = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [term]}}
+    pod = ks.pod("web", cpu=draw(st.sampled_from(["500m", "1500m"])), memory="1Gi")
+    if draw(st.booleans()):
+        pod["spec"]["affinity"] = affinity
+    return nodes, pod
+
+
+def decided(side: SideText, nodes: list[Manifest], pod: Manifest) -> Decision:
+    """The pod's decision by a fresh engine, with every score."""
+    cluster = ks.Cluster(*nodes, release=side.release)
+    document: dict[str, Any] = {
+        "policy": side.spec.policy,
+        "config": side.spec.component,
+        "provider": side.spec.provider,
+    }
+    return ks.Scheduler(cluster, **document).decide(pod, thorough=True)
+
+
+def limits(side: SideText) -> dict[str, int]:
+    """Rule → the largest weight that the release takes."""
+    return {row.id: row.most or 0 for row in form_of(side).rules if row.on}
+
+
+@pytest.mark.parametrize("release", RELEASES_TRIED)
+@given(world=scored_worlds(), data=st.data())
+@costly
+def test_the_node_wins_within_its_range_and_not_beside_it(
+    release: str, world: tuple[list[Manifest], Manifest], data: st.DataObject
+) -> None:
+    """With the first and the last weight of a range the engine takes its node, with those beside it another one."""
+    side = SideText(EngineSpec(release))
+    decision, most = decided(side, *world), limits(side)
+    rule = data.draw(st.sampled_from(sorted(most)))
+    found = list(winning_ranges(decision, {rule: most[rule]}))
+    for one in found:
+        assert one.low is not None
+        assert one.high is not None
+        beside = [weight for weight in (one.low - 1, one.high + 1) if 1 <= weight <= one.most]
+        for weight in {*beside, one.low, one.high}:
+            host = decided(weighed(side, {rule: weight}), *world).host
+            assert (host == one.node) == (one.low <= weight <= one.high), (one, weight)
+    assert [one.node for one in found if one.wins_now] == [*filter(None, [decision.host])]
+
+
+@pytest.mark.parametrize("release", RELEASES_TRIED)
+@given(world=scored_worlds())
+@costly
+def test_the_ranges_of_a_rule_cover_every_weight_once(release: str, world: tuple[list[Manifest], Manifest]) -> None:
+    """From 1 to the largest weight of the release, one node wins with each."""
+    side = SideText(EngineSpec(release))
+    decision, most = decided(side, *world), limits(side)
+    for rule, largest in most.items():
+        found = list(winning_ranges(decision, {rule: largest}))
+        if decision.host is None:
+            assert found == []
+            continue
+        after = 1
+        for one in found:
+            assert one.low == after
+            assert one.high is not None
+            after = one.high + 1
+        assert after - 1 == found[0].most <= largest
+
+
+def test_a_rule_that_scored_nothing_decides_nothing() -> None:
+    """The node that wins does so with any of its weights, all others with none; ties go by name."""
+    side = SideText(EngineSpec("1.36"))
+    decision = decided(side, [ks.node("b"), ks.node("a")], ks.pod("web"))
+    found = list(winning_ranges(decision, {"NodeAffinity": 100}, ["a", "b"]))
+    assert "NodeAffinity" not in decision.scores
+    assert [(one.node, one.low, one.high) for one in found] == [("a", 1, 100), ("b", None, None)]
+    assert [one.text for one in found] == [
+        "a wins with any weight of NodeAffinity",
+        "no weight of NodeAffinity makes b win",
+    ]
+
+
+def test_the_words_of_a_threshold() -> None:
+    """A threshold is said as somebody would say it, with the weight as it is."""
+    side = SideText(EngineSpec("1.16"))
+    nodes = [ks.node("big", cpu=16, memory="32Gi", taints=["old:PreferNoSchedule"]), ks.node("small", cpu=1)]
+    decision = decided(side, nodes, ks.pod("web", cpu=1, memory="1Gi"))
+    found = {one.node: one.to_dict() for one in winning_ranges(decision, {"TaintTolerationPriority": 1000})}
+    first, last = found["big"], found["small"]
+    assert first["text"] == f"TaintTolerationPriority ≤ {first['to']} makes big win"
+    assert last["text"] == f"TaintTolerationPriority ≥ {last['from']} makes small win"
+    assert (last["to"], first["now"]) == (None, 1)
+
+
+def test_nothing_is_said_of_a_decision_without_scores() -> None:
+    """One node that fits is taken unscored; there are no totals then to be linear in anything."""
+    decision = ks.Scheduler(ks.Cluster(ks.node("a"), release="1.16")).decide(ks.pod("web"))
+    assert list(winning_ranges(decision, {"TaintTolerationPriority": 9})) == []

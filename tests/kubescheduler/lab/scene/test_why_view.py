@@ -1,15 +1,21 @@
-"""What the lab shows as sent to an extender is what the extender received."""
+"""What the lab shows as sent to an extender is what it received, and of lost nodes it says what commands say."""
 
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 import kubescheduler as ks
+from clusterstate.errors import InputError
+from kubescheduler.cli import run
+from kubescheduler.cli.drain import drain
+from kubescheduler.cli.outage import outage
 from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.lab import BUNDLED_CLUSTER
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_state import SceneFault
 from kubescheduler.lab.scene.verbs import VERBS
@@ -112,3 +118,55 @@ def test_an_extender_that_is_not_there(address: str) -> None:
     """Is refused with how many there are."""
     with pytest.raises(SceneFault, match="there is no extender 1; the side has 1"):
         sent(opened("1.16", f"{address}/good"), extender=1)
+
+
+COMMANDS = {"drained": drain, "lost": outage}
+
+
+@pytest.fixture(scope="module")
+def scene() -> Scene:
+    """What the lab opens with."""
+    return Scene.opened(str(BUNDLED_CLUSTER))
+
+
+@pytest.mark.parametrize(
+    ("verb", "asked"),
+    [("drained", {"node": "worker-3"}), ("lost", {"node": "worker-3"}), ("lost", {"zone": "east"})],
+    ids=["drained", "lost node", "lost zone"],
+)
+def test_words_of_the_command(
+    verb: str, asked: dict[str, Any], scene: Scene, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Headline, every cell, every text and note, exit status and what its help says of it; the scene stays as it is."""
+    before, answer = scene.state, VERBS[verb](scene, asked)
+    assert scene.state is before
+    words = [str(BUNDLED_CLUSTER) if word == "CLUSTER" else word for word in shlex.split(answer["command"])[1:]]
+    status = run(words)
+    out = capsys.readouterr().out
+    said = " ".join(out.split())
+    assert answer["headline"] in out.split("\n")
+    assert [text for text in answer["notes"] if f"! {text}" not in out] == []
+    parts = answer["sections"]
+    assert [text for part in parts for text in part["texts"] if text not in out] == []
+    rows = [row for part in parts for row in part["rows"]]
+    assert rows
+    assert [row for row in rows if " ".join(" ".join(row).split()) not in said] == []
+    head, _, meaning = answer["status"].partition(": ")
+    assert head == f"exit status {status}"
+    assert f"{status} {meaning}, " in (COMMANDS[verb].epilog or "")
+
+
+@pytest.mark.parametrize(
+    ("verb", "asked", "fault"),
+    [
+        ("drained", {"node": "no-such"}, InputError),
+        ("drained", {}, SceneFault),
+        ("lost", {"zone": "no-such"}, InputError),
+        ("lost", {}, SceneFault),
+        ("lost", {"zone": "east", "node": "worker-3"}, SceneFault),
+    ],
+)
+def test_what_is_not_there(verb: str, asked: dict[str, Any], fault: type[Exception], scene: Scene) -> None:
+    """Is a fault, as every question's."""
+    with pytest.raises(fault):
+        VERBS[verb](scene, asked)

@@ -8,10 +8,12 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import msgspec
 import pytest
 
 from clusterstate.errors import InputError
 from kubescheduler.lab.server.lab_sessions import ServerLimits
+from kubescheduler.lab.server.scene_process import answer_bytes
 from tests.support.pages.lab_server import LabServer, PlainScene, lab_server
 
 FORKED = multiprocessing.get_context("fork")
@@ -232,6 +234,22 @@ def test_a_body_that_is_longer_than_it_says(server: LabServer) -> None:
     pieces = b"%x\r\n%s\r\n0\r\n\r\n" % (len(sent), sent)
     answer = server.send("POST", "/api/echo", None, {"Transfer-Encoding": "chunked"}, after=pieces)
     assert answer.status == 413
+
+
+@pytest.mark.parametrize(
+    ("number", "sent"),
+    [
+        (2**53 - 1, 2**53 - 1),
+        (-(2**53) + 1, -(2**53) + 1),
+        (2**53, str(2**53)),
+        (-(2**63), str(-(2**63))),
+    ],
+    ids=["the largest that is exact", "the smallest that is exact", "one more", "the least score"],
+)
+def test_numbers_that_a_browser_would_round_are_sent_as_text(number: int, sent: Any) -> None:
+    """Wherever they stand; texts with many digits stay as they are."""
+    answer = msgspec.json.decode(answer_bytes({"nodes": [{"total": number}], "text": "12345678901234567890"}))
+    assert answer == {"nodes": [{"total": sent}], "text": "12345678901234567890"}
 
 
 def until_waiting(server: LabServer, tab: str, count: int) -> None:
