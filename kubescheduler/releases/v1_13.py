@@ -33,7 +33,6 @@ from kubescheduler.core.selection import InTurnTie, nodes_to_find_1_13
 from kubescheduler.extender.answered_nodes import AnsweredRows1_16
 from kubescheduler.extender.answers import first_value
 from kubescheduler.extender.wire import capitalised_arguments, only_200, pod_as_read, url_of_verb
-from kubescheduler.queue.entry import queue_order
 from kubescheduler.releases import v1_4
 from kubescheduler.releases.daemon_controllers import DaemonController, bound_by_affinity, passing, tolerant
 from kubescheduler.releases.recorded_processes import live_1_16
@@ -108,6 +107,13 @@ def scaled_scores() -> Mapping[str, ScaledForm]:
         "SelectorSpreadPriority": scaled_spread,
         "ServiceSpreadingPriority": scaled_spread,
     }
+
+
+def queue_order(objects: Iterable[Any]) -> list[Pod]:
+    """The pending pods in the order in which a queue gives them out."""
+    from kubescheduler.queue import entry
+
+    return entry.queue_order(objects)
 
 
 def queue() -> QueuePolicy:

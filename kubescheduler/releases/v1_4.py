@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from clusterstate.manifests.annotations_1_4 import name_key, node_1_4, pod_key_1_4, unlisted_1_4
 from clusterstate.manifests.api_checks import CHECKS_1_4
@@ -46,7 +46,6 @@ from kubescheduler.extender.wire import (
     pod_internal,
     url_with_lost_version,
 )
-from kubescheduler.queue.entry import arrival_order
 from kubescheduler.releases.daemon_controllers import DaemonController, as_written, named_node, runs_on_1_4
 from kubescheduler.releases.release import LegacyRules, Release
 from kubescheduler.sources.cluster_input import Filling
@@ -54,6 +53,7 @@ from kubescheduler.sources.cluster_input import Filling
 if TYPE_CHECKING:
     from algorithmprovider.registry import Algorithms
     from algorithmprovider.scaled_scores import ScaledForm
+    from clusterstate.objects import Pod
     from kubescheduler.queue.queue_policy import QueuePolicy
     from kubescheduler.releases.release import LegacyLoop
 
@@ -103,6 +103,13 @@ def scaled_scores() -> Mapping[str, ScaledForm]:
         "SelectorSpreadPriority": scaled_spread_1_4(SPREADING),
         "ServiceSpreadingPriority": scaled_spread_1_4(Kinds.SERVICES),
     }
+
+
+def queue_order(objects: Iterable[Any]) -> list[Pod]:
+    """The pending pods in the order in which a queue gives them out."""
+    from kubescheduler.queue import entry
+
+    return entry.arrival_order(objects)
 
 
 def queue() -> QueuePolicy:
@@ -237,7 +244,7 @@ RELEASE = Release(
     accepted=accepted,
     top_score=10,
     wire=WIRE,
-    queue_order=arrival_order,
+    queue_order=queue_order,
     decoding=default_manifest_1_4,
     process_defaults={"leaderElection": {"resourceLock": "endpoints"}},
     legacy=LEGACY,
