@@ -11,7 +11,7 @@ import msgspec
 from clusterstate.errors import ConfigError
 from clusterstate.versions import number
 from kubescheduler.config.component import component_config_from, default_config
-from kubescheduler.config.component.component_format import ComponentFormat
+from kubescheduler.config.component.component_format import FIT, ComponentFormat
 from kubescheduler.config.component.config_schema import CONFIGURATION, KIND, V1, V1ALPHA2, Written
 from kubescheduler.config.component.decode_config import read_written
 from kubescheduler.config.go_decoding import GoDecoder, behind_notes, show_path, twice_problems, unknown_problem
@@ -23,12 +23,12 @@ from kubescheduler.framework.plugins.plugin_record import args_keys, points_by_p
 from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
 from kubescheduler.releases.lookup import release_named, steps_between
 from kubescheduler.releases.release import Release
-from kubescheduler.translate.emphasis import NOT_SCORES, SPREAD, Suggestion, extender_parts, judge
+from kubescheduler.translate.emphasis import KEPT, NOT_SCORES, SPREAD, Suggestion, extender_parts, judge, kept_note
 from kubescheduler.translate.nearest_profile import IN_TREE_LIMITS
 from kubescheduler.translate.policy_entries import LIST, SYSTEM, strategy_role
 from kubescheduler.translate.policy_source import ROLES, profile_emphasis
 from kubescheduler.translate.process_upgrade import settings_for, target_process, with_settings, without_origin
-from kubescheduler.translate.profile_upgrade import FIT, LEAST_PLUGIN, OldProfile, upgraded_profile
+from kubescheduler.translate.profile_upgrade import LEAST_PLUGIN, OldProfile, upgraded_profile
 from kubescheduler.translate.translation_model import (
     Emphasis,
     Note,
@@ -46,8 +46,6 @@ from kubescheduler.translate.translation_model import (
     readers,
     since,
 )
-
-KEPT = "--keep-emphasis: {} instead of {}"
 
 
 def configured_emphasis(profile: Profile, extenders: Sequence[ExtenderConfig]) -> Emphasis:
@@ -101,12 +99,9 @@ def emphasis_kept(translation: Translation) -> Translation:
     notes: list[Note] = []
     for at, shares in enumerate(translation.shares):
         suggestion = judge(shares.before, shares.after).suggestion
-        path = f"--keep-emphasis: profiles[{at}]"
-        if suggestion is None:
-            notes.append(Note(NoteKind.EXACT, path, "nothing has to change to keep packing on top"))
-            continue
-        profiles[at] = _changed(without_origin(profiles[at]), suggestion, format_of(translation.release))
-        notes.append(Note(NoteKind.APPROXIMATE, path, f"written: {suggestion.text}"))
+        notes.append(kept_note(suggestion, f"--keep-emphasis: profiles[{at}]"))
+        if suggestion is not None:
+            profiles[at] = _changed(without_origin(profiles[at]), suggestion, format_of(translation.release))
     document = msgspec.structs.replace(translation.document, value={**translation.document.value, "profiles": profiles})
     return msgspec.structs.replace(translation, document=document, notes=(*translation.notes, *notes))
 

@@ -42,6 +42,17 @@ class Suggestion(msgspec.Struct, frozen=True):
         return " and ".join(parts)
 
 
+KEPT = "--keep-emphasis: {} instead of {}"
+"""What is said where a suggestion is written: the new value, the old one."""
+
+
+def kept_note(suggestion: Suggestion | None, path: str = "--keep-emphasis") -> Note:
+    """What ``--keep-emphasis`` has written."""
+    if suggestion is None:
+        return Note(NoteKind.EXACT, path, "nothing has to change to keep packing on top")
+    return Note(NoteKind.APPROXIMATE, path, f"written: {suggestion.text}")
+
+
 class Verdict(msgspec.Struct, frozen=True):
     """What becomes of the emphasis of a scheduler that packs pods."""
 

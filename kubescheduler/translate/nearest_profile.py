@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from kubescheduler.config.component.config_schema import KIND
+from kubescheduler.config.component.component_format import FIT
 from kubescheduler.config.policy.policy_1_20_plugins import (
     EVEN_SPREAD,
     MANDATORY_PREDICATES,
@@ -20,12 +20,21 @@ from kubescheduler.config.policy.policy_1_20_plugins import (
     predicate_name,
     priority_name,
 )
-from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Enabled, Point
+from kubescheduler.framework.contract.profile import Enabled, Point
 from kubescheduler.framework.plugins.node_resources_fit import ScoringStrategy
 from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER, enabled_everywhere
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.releases.release import Release
-from kubescheduler.translate.emphasis import NOT_SCORES, Suggestion, defaults_notes, extender_parts, judge
+from kubescheduler.translate.emphasis import (
+    KEPT,
+    NOT_SCORES,
+    SPREAD,
+    Suggestion,
+    defaults_notes,
+    extender_parts,
+    judge,
+    kept_note,
+)
 from kubescheduler.translate.policy_entries import (
     LIST,
     NODE_AFFINITY,
@@ -44,7 +53,7 @@ from kubescheduler.translate.policy_entries import (
     spread,
     strategy_role,
 )
-from kubescheduler.translate.policy_source import Source, emphasis_before, extender_notes, written_extenders
+from kubescheduler.translate.policy_source import Source, emphasis_before, extender_notes, profile_document
 from kubescheduler.translate.translation_model import (
     AVOID_PODS,
     AVOID_PODS_ADVICE,
@@ -76,7 +85,6 @@ from kubescheduler.translate.translation_model import (
 IN_TREE_LIMITS = ("EBSLimits", "GCEPDLimits", "AzureDiskLimits", "CinderLimits")
 VOLUME_LIMITS = "NodeVolumeLimits"
 NODE_AFFINITY_PLUGIN = "NodeAffinity"
-SPREAD = "PodTopologySpread"
 NEW_FILTERS = (VOLUME_LIMITS, "VolumeBinding", SPREAD)
 """What pods of today rely on, whatever the policy: bound claims, limits of CSI drivers, their own constraints."""
 MISSING: dict[str, str] = {
@@ -217,7 +225,6 @@ def _missing(plugins: Mapping[str, tuple[str, ...]]) -> Iterator[Note]:
         yield Note(NoteKind.CHECK, "predicates", text, advice)
 
 
-FIT = "NodeResourcesFit"
 MAX_WEIGHT = 2**31 - 1
 PLAIN: dict[str, str] = {
     "BalancedResourceAllocation": "NodeResourcesBalancedAllocation",
@@ -361,7 +368,6 @@ NEW = {
     "NodeDeclaredFeatures": "default of {}: pods that need features of the kubelet",
 }
 AVOID = "NodePreferAvoidPodsPriority"
-KEPT = "--keep-emphasis: {} instead of {}"
 
 
 def nearest_profile(
@@ -387,13 +393,14 @@ def nearest_profile(
         *verdict.notes,
     ]
     if keep_emphasis:
-        scores, note = _kept(scores, verdict.suggestion)
-        notes.append(note)
+        notes.append(kept_note(verdict.suggestion))
+        scores = _kept(scores, verdict.suggestion) if verdict.suggestion else scores
+    config = list(_plugin_config(source, filters, scores))
     return Translation(
         source=source.name,
         from_release=source.release,
         release=to,
-        document=_document(source, target, filters, scores),
+        document=profile_document(source, target, _written_plugins(target, filters, scores), config),
         notes=grouped(notes),
         before=before,
         after=_emphasis(scores, source),
@@ -432,10 +439,8 @@ def _role(name: str, scores: Scores) -> tuple[Role, str]:
     return Role.SPREADS if name == "NodeResourcesBalancedAllocation" else Role.OTHER, ""
 
 
-def _kept(scores: Scores, suggestion: Suggestion | None) -> tuple[Scores, Note]:
+def _kept(scores: Scores, suggestion: Suggestion) -> Scores:
     """The scores with the suggestion in them."""
-    if suggestion is None:
-        return scores, Note(NoteKind.EXACT, "--keep-emphasis", "nothing has to change to keep packing on top")
     plugins = dict(scores.plugins)
     for name, weight in suggestion.weights.items():
         scored = plugins[name]
@@ -445,28 +450,10 @@ def _kept(scores: Scores, suggestion: Suggestion | None) -> tuple[Scores, Note]:
     if suggestion.no_defaults:
         kept = KEPT.format(LIST, spreading.defaulting)
         spreading = Spread(spreading.weight, f"{spreading.origin}, {kept}", LIST)
-    note = Note(NoteKind.APPROXIMATE, "--keep-emphasis", f"written: {suggestion.text}")
-    return msgspec.structs.replace(scores, plugins=plugins, spread=spreading), note
+    return msgspec.structs.replace(scores, plugins=plugins, spread=spreading)
 
 
 # --- document ------------------------------------------------------------------------------
-
-
-def _document(source: Source, to: Release, filters: Filters, scores: Scores) -> WithOrigin:
-    profile: dict[str, Any] = {
-        "schedulerName": WithOrigin(DEFAULT_SCHEDULER_NAME, f"default of {to.name}"),
-        "plugins": _written_plugins(to, filters, scores),
-    }
-    if config := list(_plugin_config(source, filters, scores)):
-        profile["pluginConfig"] = config
-    document: dict[str, Any] = {
-        "apiVersion": WithOrigin(to.framework_rules.component.native, f"the version that {to.name} reads"),
-        "kind": WithOrigin(KIND, f"the version that {to.name} reads"),
-        "profiles": [profile],
-    }
-    if source.policy.extenders:
-        document["extenders"] = written_extenders(source.policy.extenders)
-    return WithOrigin(document, f"for {source.name}")
 
 
 def _written_plugins(to: Release, filters: Filters, scores: Scores) -> dict[str, Any]:

@@ -14,8 +14,8 @@ import attrs
 import msgspec
 
 from clusterstate.errors import ConfigError
-from kubescheduler.config.component.component_format import ComponentFormat
-from kubescheduler.config.component.config_schema import KIND, MEMBERS
+from kubescheduler.config.component.component_format import FIT, ComponentFormat
+from kubescheduler.config.component.config_schema import MEMBERS
 from kubescheduler.config.component.load_config import written_args
 from kubescheduler.config.policy.policy_1_20_plugins import (
     EQUAL,
@@ -42,12 +42,12 @@ from kubescheduler.config.policy.policy_model import (
     UtilizationPoint,
 )
 from kubescheduler.extender.config import ExtenderConfig
-from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Enabled, Point, Profile
+from kubescheduler.framework.contract.profile import Enabled, Point, Profile
 from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
 from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.releases.release import Release
-from kubescheduler.translate.emphasis import SPREAD, Suggestion, judge
+from kubescheduler.translate.emphasis import KEPT, SPREAD, Suggestion, judge, kept_note
 from kubescheduler.translate.policy_entries import (
     FALLING,
     GATE,
@@ -66,9 +66,9 @@ from kubescheduler.translate.policy_source import (
     Source,
     emphasis_before,
     extender_notes,
+    profile_document,
     profile_emphasis,
     profile_of,
-    written_extenders,
 )
 from kubescheduler.translate.translation_model import (
     RESOURCE_LIMITS,
@@ -314,10 +314,6 @@ def _scores(entry: PriorityPolicy) -> Iterator[str]:
             yield RATIO_PLUGIN
 
 
-FIT = "NodeResourcesFit"
-KEPT = "--keep-emphasis: {} instead of {}"
-
-
 class _Written(msgspec.Struct, frozen=True):
     """What is to be written."""
 
@@ -357,13 +353,14 @@ def own_profile(source: Source, to: str, *, keep_emphasis: bool = False, with_ne
         notes.append(all_checks(record))
     notes += [*extender_notes(extenders, source.record, record), *verdict.notes]
     if keep_emphasis:
-        written, kept_note = _kept(written, verdict.suggestion)
-        notes.append(kept_note)
+        notes.append(kept_note(verdict.suggestion))
+        written = _kept(written, verdict.suggestion) if verdict.suggestion else written
+    config = list(_config(source, written, record.framework_rules.component))
     return Translation(
         source=source.name,
         from_release=source.release,
         release=to,
-        document=_document(source, record, written),
+        document=profile_document(source, record, _plugins(written, record), config),
         notes=grouped(notes),
         before=before,
         after=profile_emphasis(written.profile, extenders),
@@ -445,10 +442,8 @@ def _merged_notes(source: Source, to: str) -> Iterator[Note]:
 # --- emphasis ------------------------------------------------------------------------------
 
 
-def _kept(written: _Written, suggestion: Suggestion | None) -> tuple[_Written, Note]:
+def _kept(written: _Written, suggestion: Suggestion) -> _Written:
     """The profile with the suggestion in it."""
-    if suggestion is None:
-        return written, Note(NoteKind.EXACT, "--keep-emphasis", "nothing has to change to keep packing on top")
     profile, kept = written.profile, {}
     scores = []
     for plugin in profile.plugins.get(Point.SCORE, ()):
@@ -462,31 +457,17 @@ def _kept(written: _Written, suggestion: Suggestion | None) -> tuple[_Written, N
         others = (entry for entry in config if entry[0] != SPREAD)
         config = (*others, (SPREAD, PodTopologySpreadArgs(defaulting_type=LIST)))
     plugins = {**profile.plugins, Point.SCORE: tuple(scores)}
-    note = Note(NoteKind.APPROXIMATE, "--keep-emphasis", f"written: {suggestion.text}")
     profile = msgspec.structs.replace(profile, plugins=plugins, plugin_config=config)
-    return msgspec.structs.replace(written, profile=profile, kept=kept), note
+    return msgspec.structs.replace(written, profile=profile, kept=kept)
 
 
 # --- document ------------------------------------------------------------------------------
 
 
-def _document(source: Source, to: Release, written: _Written) -> WithOrigin:
+def _plugins(written: _Written, to: Release) -> dict[str, Any]:
     form = to.framework_rules.component
     points = (point for point in form.points if point.value in MEMBERS[form.native])
-    profile: dict[str, Any] = {
-        "schedulerName": WithOrigin(DEFAULT_SCHEDULER_NAME, f"default of {to.name}"),
-        "plugins": {point.value: members for point in points if (members := _set(written, point, to))},
-    }
-    if config := list(_config(source, written, form)):
-        profile["pluginConfig"] = config
-    document: dict[str, Any] = {
-        "apiVersion": WithOrigin(form.native, f"the version that {to.name} reads"),
-        "kind": WithOrigin(KIND, f"the version that {to.name} reads"),
-        "profiles": [profile],
-    }
-    if source.policy.extenders:
-        document["extenders"] = written_extenders(source.policy.extenders)
-    return WithOrigin(document, f"for {source.name}")
+    return {point.value: members for point in points if (members := _set(written, point, to))}
 
 
 def _set(written: _Written, point: Point, to: Release) -> dict[str, Any]:

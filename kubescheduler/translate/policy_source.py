@@ -11,7 +11,7 @@ import msgspec
 from algorithmprovider import DEFAULT_PROVIDER
 from algorithmprovider.registry import Registry
 from clusterstate.errors import ConfigError, RegistryError, nearest
-from kubescheduler.config.component.config_schema import COMPONENT_EXTENDER
+from kubescheduler.config.component.config_schema import COMPONENT_EXTENDER, KIND
 from kubescheduler.config.config_text import configmap_policy, parse_document
 from kubescheduler.config.policy.policy_1_16 import UNREAD
 from kubescheduler.config.policy.policy_1_20 import parse_policy_1_20, policy_faults_1_20, policy_notes_1_20
@@ -25,7 +25,7 @@ from kubescheduler.config.policy.policy_checks import PolicyFault, checked_polic
 from kubescheduler.config.policy.policy_model import Policy
 from kubescheduler.extender.config import ExtenderConfig
 from kubescheduler.framework.args.document_schema import written
-from kubescheduler.framework.contract.profile import Point, Profile
+from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Point, Profile
 from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
 from kubescheduler.framework.plugins.requested_to_capacity_ratio import RequestedToCapacityRatioArgs
 from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs
@@ -357,6 +357,24 @@ def _role(name: str, args: Any, *, beside: bool) -> tuple[Role, str]:
     if isinstance(args, ServiceAffinityArgs):
         return (Role.SPREADS if args.anti_affinity_labels_preference else Role.OTHER), ""
     return ROLES.get(name, Role.OTHER), ""
+
+
+def profile_document(source: Source, to: Release, plugins: Mapping[str, Any], config: list[WithOrigin]) -> WithOrigin:
+    """The configuration for a release whose one profile says this of plugins and their args."""
+    profile: dict[str, Any] = {
+        "schedulerName": WithOrigin(DEFAULT_SCHEDULER_NAME, f"default of {to.name}"),
+        "plugins": plugins,
+        **({"pluginConfig": config} if config else {}),
+    }
+    read = f"the version that {to.name} reads"
+    document: dict[str, Any] = {
+        "apiVersion": WithOrigin(to.framework_rules.component.native, read),
+        "kind": WithOrigin(KIND, read),
+        "profiles": [profile],
+    }
+    if source.policy.extenders:
+        document["extenders"] = written_extenders(source.policy.extenders)
+    return WithOrigin(document, f"for {source.name}")
 
 
 def written_extenders(extenders: Sequence[ExtenderConfig]) -> list[WithOrigin]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from kubescheduler.config.component.component_format import FIT
 from kubescheduler.config.component.config_schema import ALL, MEMBERS, V1BETA1, PluginConfig
 from kubescheduler.config.component.format_1_36 import GONE
 from kubescheduler.config.policy.policy_model import (
@@ -24,6 +25,7 @@ from kubescheduler.framework.plugins.node_label import NodeLabelArgs
 from kubescheduler.framework.plugins.plugin_record import args_keys
 from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs
 from kubescheduler.releases.release import Release
+from kubescheduler.translate.emphasis import SPREAD
 from kubescheduler.translate.nearest_profile import IN_TREE_LIMITS, service_affinity_note, written_strategy
 from kubescheduler.translate.policy_entries import (
     FALLING,
@@ -54,7 +56,6 @@ from kubescheduler.translate.translation_model import (
     note,
 )
 
-FIT = "NodeResourcesFit"
 LEAST_PLUGIN = "NodeResourcesLeastAllocated"
 FULLNESS: dict[str, tuple[str, Shape]] = {
     LEAST_PLUGIN: (LEAST, FALLING),
@@ -182,7 +183,7 @@ def _service_affinity(
 
 
 SCORE, PRE_SCORE = "score", "preScore"
-SPREAD, SELECTOR, OLD_SELECTOR = "PodTopologySpread", "SelectorSpread", "DefaultPodTopologySpread"
+SELECTOR, OLD_SELECTOR = "SelectorSpread", "DefaultPodTopologySpread"
 REPLACED: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(IN_TREE_LIMITS, ("NodeVolumeLimits",)),
     SELECTOR: (SPREAD,),

@@ -108,7 +108,11 @@ def _with_own(
 
 
 def translation_document(translation: Translation) -> dict[str, Any]:
-    """All of a translation as plain data."""
+    """All of a translation as plain data; the shares of the profiles after the first by themselves."""
+    others = [
+        {"name": shares.name, "before": shares.before.document(), "after": shares.after.document()}
+        for shares in translation.others
+    ]
     return {
         "source": translation.source,
         "from": translation.from_release,
@@ -117,16 +121,8 @@ def translation_document(translation: Translation) -> dict[str, Any]:
         "document": translation.plain(),
         "notes": [note.document() for note in translation.notes],
         "scores": {"before": translation.before.document(), "after": translation.after.document()},
-        **({"otherProfiles": _others(translation)} if translation.others else {}),
+        **({"otherProfiles": others} if others else {}),
     }
-
-
-def _others(translation: Translation) -> list[dict[str, Any]]:
-    """The shares of the scores of the profiles after the first."""
-    return [
-        {"name": shares.name, "before": shares.before.document(), "after": shares.after.document()}
-        for shares in translation.others
-    ]
 
 
 ZONE, HOSTNAME = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
