@@ -20,7 +20,6 @@ from clusterstate.objects import FrozenMap, Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import Algorithm
-from kubescheduler.core.decision_records import ExtenderTrace, Preemption, nominee_of
 from kubescheduler.core.evidence import (
     CUSTOM_PAGE,
     PLUGINS_PAGE,
@@ -35,10 +34,11 @@ from kubescheduler.core.evidence import (
     unstated_notes,
     worked_out,
 )
-from kubescheduler.core.extender_calls import SeenNodes
+from kubescheduler.core.extender_calls import ExtenderTrace, SeenNodes
 from kubescheduler.core.filter_and_score import Scored, Scores, ScoreTable
 from kubescheduler.core.filter_results import FilterResults, fit_error_1_16
 from kubescheduler.core.nominated import nominated_changes
+from kubescheduler.core.preemption_choice import Preemption, nominee_of
 from kubescheduler.core.results import CopiedAsItself, in_turn
 from kubescheduler.core.total_tables import LazyScores
 from predicates.types import NodeError

@@ -13,7 +13,7 @@ from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import wrap
-from kubescheduler.core.decision_records import ExtenderTrace
+from kubescheduler.core.extender_calls import ExtenderTrace
 from kubescheduler.core.filter_results import FilterResults
 from kubescheduler.core.results import Shown, ShownTable
 from priorities.score_evidence import ScoreEvidence

@@ -15,7 +15,6 @@ from clusterstate.objects import Node, Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import wrap
-from kubescheduler.core.decision_records import ExtenderTrace
 
 SeenNodes = tuple[PodInfo, Snapshot]
 """A pod, and the nodes that a rule scores for it, exactly these and in their order."""
@@ -37,6 +36,29 @@ class FilterAnswer(msgspec.Struct, frozen=True):
     def as_objects(self) -> bool:
         """Whether the nodes came as objects, not as names; without a call they did not come at all."""
         return self.objects is not None
+
+
+class ExtenderTrace(msgspec.Struct, frozen=True, eq=False):
+    """What one extender answered in one attempt; a member is None where no such call was made or it failed."""
+
+    name: str
+    """Its urlPrefix."""
+    weight: int = 0
+    """What its scores are multiplied by."""
+    failed: Mapping[str, str] | None = None
+    """Node → why the extender refuses it."""
+    unresolvable: Mapping[str, str] | None = None
+    """The same for nodes where evicting pods cannot help (1.36)."""
+    scores: tuple[tuple[str, int], ...] | None = None
+    """(node, raw score) as answered, before the weight."""
+    filter_error: str | None = None
+    """The text of a failed filter call."""
+    prioritize_error: str | None = None
+    """The text of a failed prioritize call."""
+    filter_nodes: Sequence[Node] | None = None
+    """The nodes that were sent to its filter, whether it answered or not."""
+    prioritize_nodes: Sequence[Node] | None = None
+    """The nodes that were sent to be scored, whether it answered or not."""
 
 
 class ExtenderSettings(Protocol):

@@ -6,7 +6,7 @@ import operator
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, MutableMapping
 from functools import partial
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -36,18 +36,14 @@ OF_PODS = frozenset(flags_of(Reads.PODS | PODS_ANYWHERE))
 """What changes with pods that come and go."""
 
 A = TypeVar("A")
-Kept = TypeVar("Kept", bound=Remembered)
 Rule = FitPredicate | PriorityConfig
 
 
-class Sharing(Protocol):
-    """Finds what is remembered of one rule for pods that are alike to it."""
-
-    def __call__(self, rule: Rule, make: Callable[[], Kept], /) -> Kept:
-        """What is remembered; made when there is nothing."""
+Sharing = Callable[[Rule, Callable[[], Any]], Any]
+"""Finds what is remembered of one rule for pods that are alike to it, or has it made."""
 
 
-def unshared(_: Rule, make: Callable[[], Kept]) -> Kept:
+def unshared(_: Rule, make: Callable[[], Any]) -> Any:
     """Everything is made anew."""
     return make()
 
@@ -101,7 +97,9 @@ class ClassState:
 
     def __init__(self, info: PodInfo, algorithm: Algorithm, share: Sharing = unshared) -> None:
         self.info = info
-        self.checks = [share(p, partial(CheckState, p, info)) for p in algorithm.predicates if p.applies(info)]
+        self.checks: list[CheckState] = [
+            share(p, partial(CheckState, p, info)) for p in algorithm.predicates if p.applies(info)
+        ]
         self.by_name = {state.predicate.name: state for state in self.checks}
         self.constants: dict[str, int] = {}
         self.scores: dict[str, ScoreState] = {}
@@ -303,11 +301,11 @@ class Memory:
                 self._equal_specs.popitem(last=False)
         return equal
 
-    def _share(self, spec: EqualSpec, read: Mapping[PodKey, Hashable], rule: Rule, make: Callable[[], Kept]) -> Kept:
+    def _share(self, spec: EqualSpec, read: Mapping[PodKey, Hashable], rule: Rule, make: Callable[[], Any]) -> Any:
         """What is remembered of a rule. read: what rules read of the pod besides its spec."""
         key = (id(rule), spec, read.get(rule.footprint.pod_key))
         shared = self._shared.get(key)
         if shared is None:
             shared = self._shared[key] = make()
             self._made += SCORE_BYTES if isinstance(rule, PriorityConfig) else CHECK_BYTES
-        return shared  # type: ignore[return-value]
+        return shared

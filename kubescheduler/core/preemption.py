@@ -22,7 +22,6 @@ from clusterstate.podinfo import PodInfo
 from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.answers import CheckState
 from kubescheduler.core.decision import Decision
-from kubescheduler.core.decision_records import Preemption, Victims
 from kubescheduler.core.extender_calls import Extender
 from kubescheduler.core.nominated import RowWatch, nominated_changes, stay_on_their_rows
 from kubescheduler.core.pod_classes import ClassState
@@ -33,6 +32,8 @@ from kubescheduler.core.preemption_choice import (
     KindCosts,
     NodeNames,
     NodePick,
+    Preemption,
+    Victims,
     choose,
     costs_of_kinds,
     earliest_starts,

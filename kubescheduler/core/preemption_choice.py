@@ -1,9 +1,9 @@
-"""Where preemption would help, what it costs on each node, and which of them a release picks."""
+"""What preemption would do: where it would help, what it costs on each node, and which of them a release picks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Protocol, overload
+from typing import overload
 
 import attrs
 import msgspec
@@ -12,7 +12,54 @@ import numpy as np
 from clusterstate.growable import IntArray, Mask
 from clusterstate.hypothetical import by_importance, started
 from clusterstate.objects import Pod
-from kubescheduler.core.decision_records import PickStep, Victims
+
+
+class Victims(msgspec.Struct, frozen=True, eq=False):
+    """The pods that would leave one node."""
+
+    pods: tuple[Pod, ...]
+    """Those whose eviction violates a disruption budget first."""
+    violations: int
+    """How many of them violate a disruption budget."""
+
+
+class PickStep(msgspec.Struct, frozen=True):
+    """One of the rules by which preemption picks a node, in the order of the release."""
+
+    rule: str
+    """What the nodes that are left have."""
+    left: tuple[str, ...]
+    """The nodes that are left by it, sorted by name."""
+    decided: bool
+    """Whether it left fewer nodes than there were before, and no later rule did."""
+
+
+def no_pick() -> tuple[PickStep, ...]:
+    """There was nothing to pick."""
+    return ()
+
+
+class Preemption(msgspec.Struct, frozen=True, eq=False):
+    """What preemption would do; nothing has been evicted."""
+
+    candidates: Mapping[str, Victims] = msgspec.field(default_factory=dict)
+    """Node → victims, of every node where the pod would then fit."""
+    chosen: Sequence[str] = ()
+    """The nodes that the release's rules may pick, sorted by name."""
+    cleared: tuple[Pod, ...] = ()
+    """The pods whose nomination is taken back."""
+    keeps_nomination: bool = False
+    """Nothing is said of the node that the pod itself is nominated to."""
+    pick: Callable[[], tuple[PickStep, ...]] = no_pick
+    """How ``chosen`` came about, worked out when somebody asks, while the cluster is what it was."""
+
+
+def nominee_of(preemption: Preemption | None) -> str | None:
+    """The node that preemption makes room on; empty: the pod is no longer nominated; None: nothing is said."""
+    if preemption is None or preemption.keeps_nomination:
+        return None
+    return preemption.chosen[0] if preemption.chosen else ""
+
 
 PRIORITY_OFFSET = 1 << 31
 """Makes every priority positive before they are summed, so that fewer victims weigh less."""
@@ -135,11 +182,9 @@ class Costs(msgspec.Struct, frozen=True, eq=False):
         return out
 
 
-class NodePick(Protocol):
-    """Picks the nodes that a release may preempt on."""
-
-    def __call__(self, costs: Costs, note: Note | None = None) -> Mask:
-        """(n,) bool. note: is called after each rule with its text and the nodes that it leaves."""
+NodePick = Callable[..., Mask]
+"""Of (costs, note=None): (n,) bool, the nodes that a release may preempt on. note: a Note, is called after each rule
+with its text and the nodes that it leaves."""
 
 
 def pick_1_16(costs: Costs, note: Note | None = None) -> Mask:

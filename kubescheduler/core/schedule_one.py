@@ -22,11 +22,11 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.decision import NO_NODES, Decision, Explainer, ScoreSource
-from kubescheduler.core.decision_records import ExtenderTrace, nominee_of
-from kubescheduler.core.extender_calls import SnapshotRows, filter_with_extenders, score_with_extenders
+from kubescheduler.core.extender_calls import ExtenderTrace, SnapshotRows, filter_with_extenders, score_with_extenders
 from kubescheduler.core.filter_and_score import Filtered, Scored, find_feasible, prioritize
 from kubescheduler.core.pod_classes import ClassState, Memory
 from kubescheduler.core.preemption import PreemptionMemory, preempt
+from kubescheduler.core.preemption_choice import nominee_of
 from kubescheduler.core.selection import TieBreak
 from kubescheduler.core.status import Status
 from kubescheduler.core.total_tables import LazyScores

@@ -23,7 +23,8 @@ from kubescheduler.sources.limits import TooLongError, check_values
 if TYPE_CHECKING:
     from clusterstate.objects import ClusterObject
     from kubescheduler.core.decision import Decision
-    from kubescheduler.core.decision_records import ExtenderTrace, Preemption
+    from kubescheduler.core.extender_calls import ExtenderTrace
+    from kubescheduler.core.preemption_choice import Preemption
     from kubescheduler.core.status import Status
     from kubescheduler.engine.engine_contract import Engine, PodScheduler
     from kubescheduler.engine.evaluate_events import TimedEvent

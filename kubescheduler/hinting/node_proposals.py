@@ -33,7 +33,7 @@ from clusterstate.objects import (
 from clusterstate.usage import CPU, MEMORY, PODS
 from clusterstate.workloads import is_daemon_pod
 from kubescheduler.core.decision import Decision
-from kubescheduler.core.decision_records import Victims
+from kubescheduler.core.preemption_choice import Victims
 from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.engine.legacy_engine import LegacyEngine
 from kubescheduler.hinting.pod_proposals import CORDON, HARD_EFFECTS, HOSTNAME, taint_text

@@ -16,7 +16,7 @@ from clusterstate.manifests.decode import SECTIONS
 from clusterstate.manifests.kinds import encode_object
 from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.core.decision import Decision, gave_up
-from kubescheduler.core.decision_records import ExtenderTrace
+from kubescheduler.core.extender_calls import ExtenderTrace
 from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.sources.sanitize import json_text

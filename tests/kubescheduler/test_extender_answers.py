@@ -28,8 +28,7 @@ from clusterstate.objects import (
     WeightedPodAffinityTerm,
 )
 from kubescheduler.core.decision import Decision
-from kubescheduler.core.decision_records import ExtenderTrace
-from kubescheduler.core.extender_calls import SnapshotRows, score_with_extenders
+from kubescheduler.core.extender_calls import ExtenderTrace, SnapshotRows, score_with_extenders
 from kubescheduler.extender.answers import (
     ExtenderError,
     first_value,

@@ -13,8 +13,7 @@ from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from kubescheduler.core.decision_records import ExtenderTrace
-from kubescheduler.core.extender_calls import Extender, FilterAnswer, filter_with_extenders
+from kubescheduler.core.extender_calls import Extender, ExtenderTrace, FilterAnswer, filter_with_extenders
 from kubescheduler.core.filter_results import FilterResults
 from kubescheduler.core.pod_classes import ClassState
 from kubescheduler.core.status import REJECTED_1_20, Code, Status

@@ -11,7 +11,7 @@ import msgspec
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Pod
 from kubescheduler.core.decision import Decision
-from kubescheduler.core.decision_records import Preemption, nominee_of
+from kubescheduler.core.preemption_choice import Preemption, nominee_of
 from kubescheduler.core.status import REJECTED_1_20, REJECTED_1_36, Code, Status, is_success, merge
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.handle import Handle

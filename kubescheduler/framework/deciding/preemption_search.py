@@ -17,7 +17,6 @@ from clusterstate.hypothetical import PodsByImportance
 from clusterstate.objects import Pod, PodDisruptionBudget
 from kubescheduler.core.algorithm import joined
 from kubescheduler.core.decision import Decision
-from kubescheduler.core.decision_records import Preemption, Victims
 from kubescheduler.core.extender_calls import Extender
 from kubescheduler.core.preemption import PreemptionMemory, left_by_extenders, picked, victims_by_uid
 from kubescheduler.core.preemption_choice import (
@@ -26,6 +25,8 @@ from kubescheduler.core.preemption_choice import (
     Costs,
     NodePick,
     Note,
+    Preemption,
+    Victims,
     pick_1_16,
 )
 from kubescheduler.core.preemption_trials import PreemptionAttempt as Trials

@@ -22,8 +22,7 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.decision import FRAMEWORK_SCALE, NO_NODES, Decision, ScoreSource
-from kubescheduler.core.decision_records import ExtenderTrace
-from kubescheduler.core.extender_calls import Extender, score_with_extenders
+from kubescheduler.core.extender_calls import Extender, ExtenderTrace, score_with_extenders
 from kubescheduler.core.filter_and_score import Filtered
 from kubescheduler.core.pod_classes import ClassState, Memory
 from kubescheduler.core.preemption import PreemptionMemory

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from clusterstate.objects import Pod
-from kubescheduler.core.decision_records import Preemption
+from kubescheduler.core.preemption_choice import Preemption
 from kubescheduler.core.status import Status
 from kubescheduler.framework.args.args_type import ArgsType
 from kubescheduler.framework.args.document_schema import INT32, Field

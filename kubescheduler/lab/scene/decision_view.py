@@ -17,13 +17,14 @@ import numpy as np
 from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import Pod
 from kubescheduler.core.decision import Decision
-from kubescheduler.core.decision_records import ExtenderTrace, Preemption, Victims
-from kubescheduler.core.extender_calls import Extender
+from kubescheduler.core.extender_calls import Extender, ExtenderTrace
 from kubescheduler.core.preemption_choice import (
     CHEAPEST,
     LATEST_START,
     NO_VICTIM,
     PRIORITY_OFFSET,
+    Preemption,
+    Victims,
     earliest_start,
 )
 from kubescheduler.core.selection import InTurnTie, RandomTie, ReservoirTie, RoundRobinTie

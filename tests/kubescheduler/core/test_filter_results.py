@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubescheduler.core.decision import Decision
-from kubescheduler.core.decision_records import Preemption, nominee_of
 from kubescheduler.core.filter_and_score import Scored
 from kubescheduler.core.filter_results import fit_error_1_16, fit_error_1_36, items, row_values
+from kubescheduler.core.preemption_choice import Preemption, nominee_of
 from kubescheduler.core.status import Code, Status
 from tests.support.build import make_pod
 

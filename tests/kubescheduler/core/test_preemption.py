@@ -30,9 +30,8 @@ from clusterstate.objects import (
 )
 from clusterstate.selectors import pod_affinity
 from kubescheduler.core.decision import Decision
-from kubescheduler.core.decision_records import Preemption
 from kubescheduler.core.generic_scheduler import GenericScheduler
-from kubescheduler.core.preemption_choice import choose, pick_1_16
+from kubescheduler.core.preemption_choice import Preemption, choose, pick_1_16
 from kubescheduler.core.preemption_trials import (
     PreemptionAttempt,
     VictimRules,

@@ -16,13 +16,14 @@ from hypothesis import strategies as st
 from clusterstate.cache import ClusterCache
 from clusterstate.hypothetical import PodsByImportance
 from clusterstate.objects import Pod, PodDisruptionBudget, Toleration
-from kubescheduler.core.decision_records import PickStep, Victims
 from kubescheduler.core.preemption_choice import (
     NOWHERE,
     Candidates,
     Costs,
     KindCosts,
     NodeNames,
+    PickStep,
+    Victims,
     choose,
     costs_of,
     costs_of_kinds,

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from kubescheduler.core.decision import Decision
-from kubescheduler.core.decision_records import ExtenderTrace, Preemption
+from kubescheduler.core.extender_calls import ExtenderTrace
 from kubescheduler.core.filter_results import row_values
+from kubescheduler.core.preemption_choice import Preemption
 from kubescheduler.core.status import Code, Status
 from kubescheduler.cycle.cycle_rules import (
     FailedPodFate,
