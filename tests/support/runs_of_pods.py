@@ -330,7 +330,7 @@ def state_of(scheduler: PodScheduler) -> dict[str, Any]:
         "requested": columns.requested.view.tolist(),
         "nonzero": columns.nonzero.view.tolist(),
         "pod_count": columns.pod_count.view.tolist(),
-        "log": columns.log,
+        "log": (columns.log.start, columns.log.entries, columns.log.versions, columns.log.nodes_until),
         "pods": [list(pods.items()) for pods in columns.pods],
         "places": [(uid, row, pod) for uid, (row, pod, _) in cache._places.items()],
         "assumed": cache._assumed,
