@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 from algorithmprovider.registry import Additions, Algorithms, Gated
-from predicates import conditions, interpod, labels, node_identity, taints, volume_binding, volume_zone
-from predicates.conditions import CONDITIONS
+from predicates import interpod, node_identity, taints, volume_binding, volume_zone
 from predicates.csi_volumes import CSI_VOLUMES
 from predicates.disks import DISKS
-from predicates.general import GENERAL
 from predicates.interpod import INTERPOD
 from predicates.node_identity import NODE_IDENTITY
 from predicates.ports import PORTS
-from predicates.resources import RESOURCES
+from predicates.resources import GENERAL, RESOURCES
 from predicates.spread import SPREAD
-from predicates.taints import TAINTS
+from predicates.taints import CONDITIONS, TAINTS
 from predicates.types import FitPredicateFactory
 from predicates.volume_binding import VOLUME_BINDING
 from predicates.volume_counts import VOLUME_COUNTS
 from predicates.volume_zone import VOLUME_ZONE
+from priorities.avoided_nodes import PREFER_AVOID, TAINT_TOLERATION
 from priorities.capacity_ratio import CAPACITY_RATIO
 from priorities.image_locality import IMAGE_LOCALITY
 from priorities.interpod import INTERPOD as INTERPOD_PRIORITIES
-from priorities.node_affinity import NODE_AFFINITY
-from priorities.node_label import NODE_LABEL
-from priorities.prefer_avoid import PREFER_AVOID
-from priorities.requested import BALANCED_WITH_VOLUMES, REQUESTED
-from priorities.resource_limits import RESOURCE_LIMITS
+from priorities.node_labels import NODE_AFFINITY, NODE_LABEL
+from priorities.requested import BALANCED_WITH_VOLUMES, REQUESTED, RESOURCE_LIMITS
 from priorities.selector_spread import SELECTOR_SPREAD
 from priorities.spread import SPREAD as SPREAD_PRIORITIES
-from priorities.taint_toleration import TAINT_TOLERATION
 from priorities.types import PriorityConfigFactory
 
 FIT_PREDICATES: dict[str, FitPredicateFactory] = {
@@ -154,13 +149,13 @@ UNRESOLVABLE: frozenset[str] = frozenset(
         node_identity.WRONG_HOST,
         interpod.AFFINITY_RULES,
         taints.NOT_TOLERATED,
-        labels.LABEL_PRESENCE,
-        conditions.NOT_READY,
-        conditions.NETWORK_UNAVAILABLE,
-        conditions.DISK_PRESSURE,
-        conditions.PID_PRESSURE,
-        conditions.MEMORY_PRESSURE,
-        conditions.UNSCHEDULABLE,
+        node_identity.LABEL_PRESENCE,
+        taints.NOT_READY,
+        taints.NETWORK_UNAVAILABLE,
+        taints.DISK_PRESSURE,
+        taints.PID_PRESSURE,
+        taints.MEMORY_PRESSURE,
+        taints.UNSCHEDULABLE,
         volume_zone.ZONE_CONFLICT,
         volume_binding.NODE_CONFLICT,
         volume_binding.BIND_CONFLICT,

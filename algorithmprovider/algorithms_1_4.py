@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 from algorithmprovider.registry import Algorithms, Arguments
-from predicates.conditions import CONDITIONS_1_4
 from predicates.disks import DISKS_1_4
-from predicates.general import GENERAL_1_4
-from predicates.interpod_1_4 import INTERPOD_1_4
-from predicates.labels import label_presence_factory_1_4
-from predicates.node_identity import NODE_IDENTITY_1_4
+from predicates.interpod import INTERPOD_1_4
+from predicates.node_identity import NODE_IDENTITY_1_4, label_presence_factory_1_4
 from predicates.ports import PORTS_1_4
-from predicates.resources import RESOURCES_1_4
+from predicates.resources import GENERAL_1_4, RESOURCES_1_4
 from predicates.service_affinity import service_affinity_factory_1_4
-from predicates.taints import TAINTS_1_4
+from predicates.taints import CONDITIONS_1_4, TAINTS_1_4
 from predicates.types import FitPredicateFactory
 from predicates.volume_counts import VOLUME_COUNTS_1_4
 from predicates.volume_zone import VOLUME_ZONE_1_4
+from priorities.avoided_nodes import PREFER_AVOID, TAINT_TOLERATION_1_4
 from priorities.image_locality import IMAGE_LOCALITY_1_4
-from priorities.interpod_1_4 import INTERPOD_1_4 as INTERPOD_PRIORITIES_1_4
-from priorities.node_affinity import NODE_AFFINITY_1_4
-from priorities.node_label import NODE_LABEL, node_label_factory
-from priorities.prefer_avoid import PREFER_AVOID
+from priorities.interpod import INTERPOD_1_4 as INTERPOD_PRIORITIES_1_4
+from priorities.node_labels import NODE_AFFINITY_1_4, NODE_LABEL, node_label_factory
 from priorities.requested import REQUESTED_1_4
-from priorities.selector_spread_1_4 import SELECTOR_SPREAD_1_4
+from priorities.selector_spread import SELECTOR_SPREAD_1_4
 from priorities.service_anti_affinity import service_anti_affinity_factory_1_4
-from priorities.taint_toleration import TAINT_TOLERATION_1_4
 from priorities.types import PriorityConfigFactory
 
 FIT_PREDICATES: dict[str, FitPredicateFactory] = {

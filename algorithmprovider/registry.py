@@ -26,11 +26,11 @@ from algorithmprovider.pernode import (
 )
 from clusterstate.changes import Reads
 from clusterstate.errors import RegistryError, nearest
-from predicates.labels import label_presence_factory
+from predicates.node_identity import label_presence_factory
 from predicates.service_affinity import service_affinity_factory
 from predicates.types import FitPredicate, FitPredicateFactory, PredicateArgs
 from priorities.capacity_ratio import capacity_ratio_factory
-from priorities.node_label import node_label_factory
+from priorities.node_labels import node_label_factory
 from priorities.service_anti_affinity import service_anti_affinity_factory
 from priorities.types import PriorityArgs, PriorityConfig, PriorityConfigFactory, PriorityFactory, Reduce
 

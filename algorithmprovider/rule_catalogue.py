@@ -13,12 +13,12 @@ import msgspec
 from algorithmprovider import registry
 from algorithmprovider.algorithms_1_4 import ALGORITHMS as ALGORITHMS_1_4
 from algorithmprovider.registry import Registry
-from predicates.labels import label_presence_factory, label_presence_factory_1_4
+from predicates.node_identity import label_presence_factory, label_presence_factory_1_4
 from predicates.resources import insufficient
 from predicates.service_affinity import service_affinity_factory, service_affinity_factory_1_4
 from predicates.types import FitPredicateFactory
 from priorities.capacity_ratio import capacity_ratio_factory
-from priorities.node_label import node_label_factory
+from priorities.node_labels import node_label_factory
 from priorities.service_anti_affinity import service_anti_affinity_factory, service_anti_affinity_factory_1_4
 from priorities.types import PriorityFactory
 

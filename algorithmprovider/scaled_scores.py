@@ -17,8 +17,7 @@ from priorities.image_locality import MAX_BYTES, MIN_BYTES, image_bytes, image_l
 from priorities.normalize import default_normalize, default_normalize_reversed, idiv
 from priorities.requested import totals
 from priorities.requested_framework import balanced_allocation_1_20
-from priorities.selector_spread import spread_scores_of_100
-from priorities.selector_spread_1_4 import spread_scores_of_100_1_4
+from priorities.selector_spread import spread_scores_of_100, spread_scores_of_100_1_4
 from priorities.spread import spread_scores_of_100 as even_scores_of_100
 from priorities.types import MAX_NODE_SCORE, MAX_PRIORITY, PriorityConfig
 

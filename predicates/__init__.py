@@ -1,5 +1,5 @@
 """Who fits: one family of predicates a file; ``algorithmprovider`` has those that a release registers by name.
 
-CheckNodeLabelPresence and CheckServiceAffinity are made from a policy's own argument: see ``labels`` and
+CheckNodeLabelPresence and CheckServiceAffinity are made from a policy's own argument: see ``node_identity`` and
 ``service_affinity``.
 """

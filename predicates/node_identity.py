@@ -1,11 +1,18 @@
-"""HostName and MatchNodeSelector: the nodes that a pod names or selects."""
+"""What a node is: its name, the labels that a pod selects or a policy asks for, the features it declares."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import lru_cache, partial
+from itertools import combinations
 
+import numpy as np
+
+from clusterstate.changes import Reads
+from clusterstate.footprint import Footprint, spec_alone
+from clusterstate.growable import ABSENT, Mask
 from clusterstate.manifests.annotations_1_4 import affinity_error
-from clusterstate.objects import NodeSelectorTerm, Requirement
+from clusterstate.objects import Node, NodeSelectorTerm, PodSpec, Requirement
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.affinity_1_4 import pod_matches_nodes_1_4, selects_nodes_1_4, valid_terms_1_4
 from clusterstate.selectors.matching import compile_map, term_error
@@ -26,6 +33,10 @@ from predicates.refusal_evidence import (
     Refusal,
     Unmet,
     label_need,
+    label_of,
+    label_text,
+    node_of,
+    predicate_evidence,
     requirement_text,
 )
 from predicates.types import (
@@ -259,3 +270,143 @@ NODE_IDENTITY_1_4: dict[str, FitPredicateFactory] = {
     "HostName": make_host_name_1_4,
     "MatchNodeSelector": make_match_node_selector_1_4,
 }
+
+
+LABEL_PRESENCE = "node(s) didn't have the requested labels"
+LABEL_PRESENCE_1_4 = "CheckNodeLabelPresence"
+
+
+def check_node_label_presence(labels: tuple[str, ...], presence: bool, snapshot: Snapshot) -> Verdict:
+    """Fails where some listed label exists contrary to ``presence``; an empty value exists.
+
+    Upstream: 1.16 CheckNodeLabelPresence.
+    """
+    return {LABEL_PRESENCE: _otherwise(labels, presence, snapshot)}
+
+
+def _otherwise(labels: tuple[str, ...], presence: bool, snapshot: Snapshot) -> Mask:
+    failing: Mask = np.zeros(len(snapshot), np.bool_)
+    for label in labels:
+        codes, _ = snapshot.label_codes(label)
+        failing |= (codes == ABSENT) if presence else (codes != ABSENT)
+    return failing
+
+
+def check_node_label_presence_1_4(labels: tuple[str, ...], presence: bool, snapshot: Snapshot) -> Verdict:
+    """The same rule. Upstream: 1.4 CheckNodeLabelPresence."""
+    return {LABEL_PRESENCE_1_4: _otherwise(labels, presence, snapshot)}
+
+
+def check_node_labels(present: tuple[str, ...], absent: tuple[str, ...], snapshot: Snapshot) -> Verdict:
+    """Fails where some label of ``present`` is missing or some label of ``absent`` exists. Upstream: 1.20 NodeLabel."""
+    return {LABEL_PRESENCE: _otherwise(present, True, snapshot) | _otherwise(absent, False, snapshot)}
+
+
+def label_presence_factory(name: str, labels: tuple[str, ...], presence: bool) -> FitPredicateFactory:
+    """From a policy's `labelsPresence` argument. With `presence: true` every listed label must exist on the node, with
+    `presence: false` none may. Values do not matter.
+
+    Upstream: 1.16 NewNodeLabelPredicate. name: that of the policy's entry.
+    """
+    return _factory(name, labels, presence, check_node_label_presence)
+
+
+def label_presence_factory_1_4(name: str, labels: tuple[str, ...], presence: bool) -> FitPredicateFactory:
+    """Any name works.
+
+    Upstream: 1.4 NewNodeLabelPredicate. The arguments are those of ``label_presence_factory``.
+    """
+    return _factory(name, labels, presence, check_node_label_presence_1_4)
+
+
+def explain_labels(present: tuple[str, ...], absent: tuple[str, ...]) -> Explain:
+    """By label what the node has."""
+
+    def explain(_: PodInfo, snapshot: Snapshot, __: str) -> Refusal:
+        there = {label: label_of(snapshot, label) for label in (*present, *absent)}
+        needs = [Need(f"{label} to exist", label_text(there[label]), there[label] is not None) for label in present]
+        needs += [Need(f"{label} not to exist", label_text(there[label]), there[label] is None) for label in absent]
+        return Unmet(tuple(needs))
+
+    return explain
+
+
+def _factory(
+    name: str, labels: tuple[str, ...], presence: bool, rule: Callable[[tuple[str, ...], bool, Snapshot], Verdict]
+) -> FitPredicateFactory:
+    def check(_: PodInfo, snapshot: Snapshot) -> Verdict:
+        return rule(labels, presence, snapshot)
+
+    def applies(_: PodInfo) -> bool:
+        return bool(labels)
+
+    def make(_: PredicateArgs) -> FitPredicate:
+        explain = explain_labels(labels, ()) if presence else explain_labels((), labels)
+        evidence = predicate_evidence("CheckNodeLabelPresence", explain)
+        return FitPredicate(name, check, Footprint(Reads.NODE, pod_key=spec_alone), applies, evidence=evidence)
+
+    return make
+
+
+FEATURES_MISSING = "node(s) didn't match Pod's required features"
+FEATURES_MISSING_1_35 = "node declared features check failed - unsatisfied requirements: "
+"""Before their names."""
+
+RESTART_ALL = "RestartAllContainersOnContainerExits"
+HOST_NETWORK_USERS = "UserNamespacesHostNetworkSupport"
+RESTART_ALL_ACTION = "RestartAllContainers"
+
+
+@lru_cache(maxsize=8192)
+def needed_features(spec: PodSpec) -> frozenset[str]:
+    """The features that a pod needs of its node, as far as scheduling infers them.
+
+    Upstream: 1.36 InferForPodScheduling.
+    """
+    features = set()
+    if any(RESTART_ALL_ACTION in c.restart_rule_actions for c in (*spec.containers, *spec.init_containers)):
+        features.add(RESTART_ALL)
+    if spec.host_network and spec.host_users is False:
+        features.add(HOST_NETWORK_USERS)
+    return frozenset(features)
+
+
+def needs_features(pod: PodInfo) -> bool:
+    """Whether the pod needs a feature that a node has to declare."""
+    return bool(needed_features(pod.spec))
+
+
+def declared(node: Node) -> frozenset[str] | None:
+    """The features that a node declares; None without any."""
+    return frozenset(node.declared_features) or None
+
+
+def check_declared_features(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+    """Fails where some needed feature is not declared. Upstream: 1.36 NodeDeclaredFeatures."""
+    needed = needed_features(pod.spec)
+    if not needed:
+        return PASS
+    return {FEATURES_MISSING: snapshot.spread(declared, lambda there: there is None or not needed <= there)}
+
+
+def check_declared_features_1_35(pod: PodInfo, snapshot: Snapshot) -> Verdict:
+    """The same, with the features that a node lacks in its reason. Upstream: 1.35 NodeDeclaredFeatures."""
+    needed = needed_features(pod.spec)
+    verdict = {}
+    for count in range(1, len(needed) + 1):
+        for lacking in combinations(sorted(needed), count):
+            lacks = partial(_lacks, needed, frozenset(lacking))
+            verdict[f"{FEATURES_MISSING_1_35}{', '.join(lacking)}"] = snapshot.spread(declared, lacks)
+    return verdict or PASS
+
+
+def _lacks(needed: frozenset[str], lacking: frozenset[str], there: frozenset[str] | None) -> bool:
+    return needed - (there or frozenset()) == lacking
+
+
+def explain_features(pod: PodInfo, snapshot: Snapshot, _: str) -> Refusal:
+    """By needed feature whether the node declares it."""
+    node = node_of(snapshot)
+    there = (None if node is None else declared(node)) or frozenset()
+    said = ", ".join(sorted(there)) or "none"
+    return Unmet(tuple(Need(feature, said, feature in there) for feature in sorted(needed_features(pod.spec))))

@@ -6,6 +6,8 @@ With T = requested (defaults filled in, the pod included) and A = allocatable, f
 
 in integers; 0 where A is 0 or T exceeds it. Balanced = (1 - |T_cpu/A_cpu - T_memory/A_memory|)·10, and with 1.16's gate
 BalanceAttachedNodeVolumes (1 - variance of three shares)·10.
+
+Last ResourceLimitsPriority: 1 where the pod's limits would fit.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from clusterstate.snapshot import Snapshot
 from clusterstate.usage import CPU, MEMORY
 from clusterstate.volumes.volume_decision import bound_storage
 from priorities.normalize import idiv
-from priorities.score_evidence import Calculation, Explain, one_row, priority_evidence, resource_inputs
+from priorities.score_evidence import Calculation, Explain, amount, one_row, priority_evidence, resource_inputs
 from priorities.types import (
     MAX_NODE_SCORE,
     MAX_PRIORITY,
@@ -257,3 +259,55 @@ BALANCED_WITH_VOLUMES: dict[str, PriorityConfigFactory] = {
     BALANCED_NAME: PriorityConfigFactory(make_balanced_with_volumes)
 }
 """The same with 1.16's gate BalanceAttachedNodeVolumes."""
+
+
+def resource_limits(pod: PodInfo, snapshot: Snapshot) -> IntArray:
+    """(n,) 1 where the cpu limit or the memory limit is set and no more than what is allocatable, otherwise 0.
+
+    Upstream: 1.16 ResourceLimitsPriorityMap.
+    """
+    held: Mask = np.zeros(len(snapshot), np.bool_)
+    for limit, allocatable in zip(pod.usage.limits, snapshot.allocatable, strict=False):
+        held |= _holds(limit, allocatable)
+    return held.astype(np.int64)
+
+
+def _holds(limit: int, allocatable: IntArray) -> Mask:
+    """(n,) bool: there is a limit, and it is no more than what is allocatable."""
+    return (allocatable != 0) & (limit <= allocatable) if limit else np.zeros(len(allocatable), np.bool_)
+
+
+def explain_resource_limits(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
+    """Of ``resource_limits``."""
+    allocatable = one_row(snapshot, at).allocatable
+    each = list(zip((CPU, MEMORY), pod.usage.limits, allocatable, strict=False))
+    inputs = {
+        name: {"limit": amount(name, limit) if limit else "none", "allocatable": amount(name, int(there[0]))}
+        for name, limit, there in each
+    }
+    cpu, memory = (int(_holds(limit, there)[0]) for _, limit, there in each)
+    return Calculation(f"max({cpu}, {memory})", inputs)
+
+
+def unlimited(pod: PodInfo) -> int | None:
+    """0 for a pod without cpu and memory limits."""
+    return None if any(pod.usage.limits) else 0
+
+
+def make_resource_limits(_: PriorityArgs) -> PriorityConfig:
+    """1 where the pod's cpu limit or its memory limit is set and no more than allocatable, otherwise 0.
+
+    Upstream: 1.16 ResourceLimitsPriorityMap.
+    """
+    return PriorityConfig(
+        "ResourceLimitsPriority",
+        resource_limits,
+        footprint=Footprint(Reads.NODE, pod_key=spec_alone),
+        constant=unlimited,
+        evidence=priority_evidence("ResourceLimitsPriority", explain_resource_limits),
+    )
+
+
+RESOURCE_LIMITS: dict[str, PriorityConfigFactory] = {
+    "ResourceLimitsPriority": PriorityConfigFactory(make_resource_limits)
+}

@@ -5,6 +5,8 @@ With the count of those pods on a node and in its zone, and the maximum m of eit
     part = 10·((m - count)/m), 10 if m = 0        score = node part·(1 - 2/3) + 2/3·zone part
 
 in float64, truncated; a node without a zone has its node part.
+
+First the rule of 1.16 and later, below it that of 1.4.
 """
 
 from __future__ import annotations
@@ -25,6 +27,8 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import Matcher
 from clusterstate.selectors.pod_owners import (
     CountPods,
+    Kinds,
+    Selector,
     count_matching,
     count_matching_any,
     default_selector_1_20,
@@ -311,4 +315,130 @@ SELECTOR_SPREAD: dict[str, PriorityConfigFactory] = {
 SELECTOR_SPREAD_1_13: dict[str, PriorityConfigFactory] = {
     "SelectorSpreadPriority": PriorityConfigFactory(make_selector_spread_1_13),
     "ServiceSpreadingPriority": PriorityConfigFactory(make_service_spreading_1_13),
+}
+
+
+ZONE_WEIGHT_1_4 = np.float32(2 / 3)
+NODE_WEIGHT = np.float32(1 / 3)
+NOT_A_NUMBER = np.int64(-(2**63))
+"""What a float that is not a number becomes as an integer."""
+
+SPREADING = Kinds.SERVICES | Kinds.REPLICATION_CONTROLLERS | Kinds.REPLICA_SETS
+"""What selects the pods that SelectorSpreadPriority counts."""
+
+
+def spread_scores_1_4(selected: bool, snapshot: Snapshot, counts: IntArray, best: int = MAX_PRIORITY) -> IntArray:
+    """(n,) from the counts of all feasible rows: 0–``best``, or -2^63. Upstream: 1.4 CalculateSpreadPriority.
+
+    selected: whether the pod has any selectors; without them nothing is counted. best: of the release 10.
+    """
+    if not selected:
+        return constant_row(best, len(counts))
+    most = counts.max(initial=0)
+    scores = _part_1_4(counts, most, best) if most else np.full(len(counts), np.float32(best))
+    codes, zones = snapshot.property_codes(zone_of)
+    zoned = codes != ABSENT
+    if not zoned.any():
+        return scores.astype(np.int64)
+    per_zone = _by_zone_1_4(counts, codes, zones)
+    most = per_zone.max()
+    if not most:
+        return np.where(zoned, NOT_A_NUMBER, scores.astype(np.int64))
+    mixed = scores * NODE_WEIGHT + ZONE_WEIGHT_1_4 * _part_1_4(per_zone, most, best)[codes]
+    return np.where(zoned, mixed, scores).astype(np.int64)
+
+
+def spread_scores_of_100_1_4(pod: PodInfo, snapshot: Snapshot, counts: IntArray, kinds: Kinds) -> IntArray:
+    """(n,) 0–100, or -2^63: the scores of the release in finer steps. kinds: of what selects the pods that count."""
+    return spread_scores_1_4(bool(selectors_of(pod, snapshot, kinds)), snapshot, counts, MAX_NODE_SCORE)
+
+
+def _part_1_4(counts: IntArray, most: np.int64, best: int) -> NDArray[np.float32]:
+    """(n,) float32 0–``best``, higher where less is counted."""
+    return np.float32(best) * ((most - counts).astype(np.float32) / np.float32(most))
+
+
+def explain_spread_1_4(selected: bool, snapshot: Snapshot, counts: IntArray, at: int) -> Calculation:
+    """Of ``spread_scores_1_4``."""
+    if not selected:
+        return Calculation(str(MAX_PRIORITY), {"selectors": "none"})
+    most, here = int(counts.max(initial=0)), int(counts[at])
+    inputs: dict[str, Any] = {"pods on the node": here, "most on a node": most}
+    part = _part_formula_1_4(here, most) if most else f"float32({MAX_PRIORITY})"
+    codes, zones = snapshot.property_codes(zone_of)
+    if codes[at] == ABSENT:
+        return Calculation(f"trunc({part})", inputs | {"zone": "none"})
+    per_zone = _by_zone_1_4(counts, codes, zones)
+    in_zone, most = int(per_zone[codes[at]]), int(per_zone.max())
+    inputs |= {"zone": zone_text(zones[codes[at]]), "pods in the zone": in_zone, "most in a zone": most}
+    zoned = _part_formula_1_4(in_zone, most)
+    return Calculation(f"trunc({part} * float32(1 / 3) + float32(2 / 3) * ({zoned}))", inputs)
+
+
+def _part_formula_1_4(count: int, most: int) -> str:
+    """Of ``_part_1_4``; not a number where the most is 0."""
+    return f"float32({MAX_PRIORITY}) * (float32({most} - {count}) / float32({most}))"
+
+
+def _by_zone_1_4(counts: IntArray, codes: IntArray, zones: list[Any]) -> IntArray:
+    """(Z,) the counts added up per zone code, 0 for no zone."""
+    per_zone = np.bincount(codes, weights=counts, minlength=len(zones)).astype(np.int64)
+    per_zone[ABSENT] = 0
+    return per_zone
+
+
+def _named_1_4(name: str, kinds: Kinds) -> PriorityConfig:
+    def count(pod: PodInfo, snapshot: Snapshot) -> IntArray:
+        return count_matching_any(pod.namespace, selectors_of(pod, snapshot, kinds))(snapshot)
+
+    def score(pod: PodInfo, snapshot: Snapshot, counts: IntArray) -> IntArray:
+        return spread_scores_1_4(bool(selectors_of(pod, snapshot, kinds)), snapshot, counts)
+
+    def prepare(pod: PodInfo, whole: Snapshot) -> ScoreRows:
+        picking = selectors_of(pod, whole, kinds)
+        return rows_scored(
+            count_matching_any(pod.namespace, picking),
+            lambda view, counts: spread_scores_1_4(bool(picking), view, counts),
+        )
+
+    def selectors(pod: PodInfo, snapshot: Snapshot) -> tuple[Selector, ...]:
+        return selectors_of(pod, snapshot, kinds)
+
+    def is_unselected(pod: PodInfo, snapshot: Snapshot) -> bool:
+        return not selectors(pod, snapshot)
+
+    def explain(pod: PodInfo, snapshot: Snapshot, counts: IntArray, at: int) -> Calculation:
+        return explain_spread_1_4(bool(selectors(pod, snapshot)), snapshot, counts, at)
+
+    evidence = priority_evidence(name, pods_evidence(count, selectors), explain)
+    return PriorityConfig(
+        name,
+        count,
+        score,
+        Footprint(LOCAL | Reads.SERVICES, pod_key=selectors, unaffected_by_pods=is_unselected),
+        evidence=evidence,
+        prepare=prepare,
+    )
+
+
+def make_selector_spread_1_4(_: PriorityArgs) -> PriorityConfig:
+    """StatefulSets are not asked; a pod counts if at least one selector matches. In single precision. Where no pod
+    counts on any node with a zone, nodes with a zone get -9223372036854775808.
+
+    Upstream: 1.4 CalculateSpreadPriority.
+    """
+    return _named_1_4("SelectorSpreadPriority", SPREADING)
+
+
+def make_service_spreading_1_4(_: PriorityArgs) -> PriorityConfig:
+    """Asks services only.
+
+    Upstream: 1.4 ServiceSpreadingPriority.
+    """
+    return _named_1_4("ServiceSpreadingPriority", Kinds.SERVICES)
+
+
+SELECTOR_SPREAD_1_4: dict[str, PriorityConfigFactory] = {
+    "SelectorSpreadPriority": PriorityConfigFactory(make_selector_spread_1_4),
+    "ServiceSpreadingPriority": PriorityConfigFactory(make_service_spreading_1_4),
 }

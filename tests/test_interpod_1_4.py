@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from clusterstate.objects import Affinity, LabelSelector, Node, Pod, PodAffinity, PodAffinityTerm, Requirement
 from clusterstate.objects import WeightedPodAffinityTerm as Weighted
 from clusterstate.selectors.matching import SelectorError
-from predicates.interpod_1_4 import AFFINITY_NOT_MATCH_1_4, match_inter_pod_affinity_1_4
-from priorities.interpod_1_4 import affinity_sums_1_4
+from predicates.interpod import AFFINITY_NOT_MATCH_1_4, match_inter_pod_affinity_1_4
+from priorities.interpod import affinity_sums_1_4
 from priorities.types import PriorityError
 from tests.support.build import cluster_1_4, labels, make_node, make_pod
 from tests.support.references.reference_rules import ReferenceCluster, UnknownNodeError, fits, sums

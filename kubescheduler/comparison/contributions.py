@@ -21,7 +21,7 @@ from priorities.types import PriorityConfig
 
 RULES_OF_OWN_NAMES: Mapping[str, str] = {
     "priorities.capacity_ratio": "ratio",
-    "priorities.node_label": "labels",
+    "priorities.node_labels": "labels",
     "priorities.service_anti_affinity": "service labels",
 }
 """Where the map function of a priority is at home that a policy gave a name of its own → its rule."""

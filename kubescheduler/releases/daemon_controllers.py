@@ -10,8 +10,8 @@ import numpy as np
 
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from predicates.general import general_predicates_1_4
 from predicates.node_identity import pod_match_node_selector_1_20, pod_match_node_selector_1_36
+from predicates.resources import general_predicates_1_4
 from predicates.types import Verdict
 
 if TYPE_CHECKING:

@@ -120,7 +120,7 @@ def looking_first(fits: Check) -> Callable[[QueuePolicy], QueuePolicy]:
     """A pod is moved for a node on which it passes a first look; fits: the release's check of resources."""
 
     def edit(older: QueuePolicy) -> QueuePolicy:
-        from predicates.general import admitted
+        from predicates.resources import admitted
 
         return replace(older, admits=partial(admitted, fits))
 

@@ -95,7 +95,7 @@ def scaled_scores() -> Mapping[str, ScaledForm]:
     """Priority → its formula from 0 to 100."""
     from algorithmprovider.scaled_scores import SCALED_FORMS, scaled_image_1_4, scaled_spread_1_4
     from clusterstate.selectors.pod_owners import Kinds
-    from priorities.selector_spread_1_4 import SPREADING
+    from priorities.selector_spread import SPREADING
 
     return {
         **SCALED_FORMS,

@@ -42,7 +42,7 @@ from kubescheduler.translate.translation_model import (
     note,
     profile_without_origin,
 )
-from priorities.prefer_avoid import ANNOTATION
+from priorities.avoided_nodes import ANNOTATION
 
 
 def translate(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from clusterstate.objects import Container, Node, NodeCondition
-from predicates.conditions import CONDITIONS
+from predicates.taints import CONDITIONS
 from predicates.types import PredicateArgs
 from tests.support.build import Cluster, make_node, make_pod, resources
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from clusterstate.objects import Container
-from predicates.declared_features import HOST_NETWORK_USERS, RESTART_ALL, needed_features
+from predicates.node_identity import HOST_NETWORK_USERS, RESTART_ALL, needed_features
 from tests.support.build import make_pod
 
 RESTARTS = Container("c", restart_rule_actions=("Restart", "RestartAllContainers"))

@@ -6,7 +6,7 @@ import pytest
 
 from algorithmprovider.algorithms_1_16 import FIT_PREDICATES
 from clusterstate.objects import Container, ContainerPort, FrozenMap
-from predicates.general import general_predicates
+from predicates.resources import general_predicates
 from predicates.types import PredicateArgs
 from tests.support.build import Cluster, labels, make_node, make_pod, resources
 

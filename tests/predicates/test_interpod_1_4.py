@@ -7,7 +7,7 @@ import pytest
 from algorithmprovider.algorithms_1_4 import FIT_PREDICATES as FIT_PREDICATES_1_4
 from clusterstate.manifests.annotations_1_4 import AFFINITY_ANNOTATION
 from clusterstate.objects import Affinity, LabelSelector, Pod, PodAffinity, PodAffinityTerm, Requirement
-from predicates.interpod_1_4 import match_inter_pod_affinity_1_4
+from predicates.interpod import match_inter_pod_affinity_1_4
 from predicates.types import PredicateArgs
 from tests.support.build import Cluster, cluster_1_4, labels, make_node, make_pod
 from tests.support.storage import by_text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from predicates.labels import LABEL_PRESENCE, label_presence_factory
+from predicates.node_identity import LABEL_PRESENCE, label_presence_factory
 from predicates.types import PredicateArgs
 from tests.support.build import Cluster, make_node, make_pod, names_where
 

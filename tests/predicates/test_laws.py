@@ -27,7 +27,7 @@ from clusterstate.objects import (
     Toleration,
 )
 from clusterstate.snapshot import PodChange, Snapshot
-from predicates.labels import label_presence_factory, label_presence_factory_1_4
+from predicates.node_identity import label_presence_factory, label_presence_factory_1_4
 from predicates.service_affinity import service_affinity_factory, service_affinity_factory_1_4
 from predicates.types import FitPredicate, PredicateArgs, Verdict
 from tests.support.build import Cluster, cluster_1_4, labels, make_node, make_pod, resources

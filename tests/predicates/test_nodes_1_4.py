@@ -21,7 +21,7 @@ from clusterstate.objects import (
     Taint,
     Toleration,
 )
-from predicates.labels import label_presence_factory_1_4
+from predicates.node_identity import label_presence_factory_1_4
 from predicates.service_affinity import service_affinity_factory_1_4
 from predicates.types import FitPredicate, PredicateArgs
 from tests.support.build import Cluster, cluster_1_4, labels, make_node, make_pod, resources

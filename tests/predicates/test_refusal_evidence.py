@@ -17,8 +17,8 @@ from clusterstate.volumes.claim_matching import RULES_1_16
 from kubescheduler.releases import v1_4
 from kubescheduler.releases.lookup import release_named
 from predicates.dynamic_resources import CANNOT_ALLOCATE, DEFAULTS, NOT_AVAILABLE, explain_devices
-from predicates.interpod_1_4 import explain_affinity_1_4
-from predicates.labels import label_presence_factory, label_presence_factory_1_4
+from predicates.interpod import explain_affinity_1_4
+from predicates.node_identity import label_presence_factory, label_presence_factory_1_4
 from predicates.refusal_evidence import (
     AnyOf,
     Conflict,

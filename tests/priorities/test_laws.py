@@ -33,8 +33,8 @@ from clusterstate.objects import (
     WeightedPodAffinityTerm,
 )
 from clusterstate.snapshot import PodChange
-from priorities.node_label import node_label_factory
-from priorities.prefer_avoid import ANNOTATION
+from priorities.avoided_nodes import ANNOTATION
+from priorities.node_labels import node_label_factory
 from priorities.service_anti_affinity import service_anti_affinity_factory, service_anti_affinity_factory_1_4
 from priorities.types import PriorityArgs, PriorityConfig
 from tests.support.build import Cluster, cluster_1_4, labels, make_node, make_pod, resources

@@ -6,7 +6,7 @@ import pytest
 
 from clusterstate.objects import Affinity, NodeAffinity, NodeSelectorTerm, PreferredSchedulingTerm, Requirement
 from clusterstate.selectors.matching import SelectorError
-from priorities.node_affinity import NODE_AFFINITY
+from priorities.node_labels import NODE_AFFINITY
 from priorities.types import PriorityArgs
 from tests.support.build import Cluster, make_node, make_pod
 

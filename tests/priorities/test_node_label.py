@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from priorities.node_label import NODE_LABEL, node_label_factory
+from priorities.node_labels import NODE_LABEL, node_label_factory
 from priorities.types import PriorityArgs
 from tests.support.build import Cluster, make_node, make_pod
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clusterstate.objects import Node, OwnerReference
-from priorities.prefer_avoid import ANNOTATION, PREFER_AVOID, parse_avoided
+from priorities.avoided_nodes import ANNOTATION, PREFER_AVOID, parse_avoided
 from priorities.types import PriorityArgs
 from tests.support.build import Cluster, make_node, make_pod
 

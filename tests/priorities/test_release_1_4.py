@@ -31,11 +31,11 @@ from clusterstate.objects import (
     Toleration,
     WeightedPodAffinityTerm,
 )
-from priorities.node_affinity import normalize_1_4
+from priorities.avoided_nodes import tolerance_scores
+from priorities.node_labels import normalize_1_4
 from priorities.requested import balanced_resource_allocation_1_4
-from priorities.selector_spread_1_4 import NODE_WEIGHT, NOT_A_NUMBER, ZONE_WEIGHT
+from priorities.selector_spread import NODE_WEIGHT, NOT_A_NUMBER, ZONE_WEIGHT_1_4
 from priorities.service_anti_affinity import service_anti_affinity_factory_1_4
-from priorities.taint_toleration import tolerance_scores
 from priorities.types import PriorityArgs, PriorityConfig, PriorityError
 from tests.support.build import Cluster, cluster_1_4, labels, make_node, make_pod, resources
 
@@ -123,7 +123,7 @@ def test_the_default_provider_on_two_equal_nodes() -> None:
 def test_weights_are_single_precision() -> None:
     """The float32 nearest to 1/3 and 2/3."""
     assert struct.pack("f", 1 / 3) == NODE_WEIGHT.tobytes()
-    assert struct.pack("f", 2 / 3) == ZONE_WEIGHT.tobytes()
+    assert struct.pack("f", 2 / 3) == ZONE_WEIGHT_1_4.tobytes()
 
 
 @pytest.mark.parametrize(

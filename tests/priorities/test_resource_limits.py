@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clusterstate.objects import NO_RESOURCES, Container, ResourceList
-from priorities.resource_limits import RESOURCE_LIMITS
+from priorities.requested import RESOURCE_LIMITS
 from priorities.types import PriorityArgs
 from tests.support.build import Cluster, make_node, make_pod, resources
 

@@ -15,7 +15,7 @@ from clusterstate.objects import Node
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from priorities.capacity_ratio import capacity_ratio_factory
-from priorities.node_label import node_label_factory
+from priorities.node_labels import node_label_factory
 from priorities.score_evidence import Calculation, RuleEvidence
 from priorities.service_anti_affinity import service_anti_affinity_factory, service_anti_affinity_factory_1_4
 from priorities.types import PriorityArgs, PriorityConfig, PriorityFactory

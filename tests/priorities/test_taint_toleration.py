@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clusterstate.objects import Taint, Toleration
-from priorities.taint_toleration import TAINT_TOLERATION
+from priorities.avoided_nodes import TAINT_TOLERATION
 from priorities.types import PriorityArgs
 from tests.support.build import Cluster, make_node, make_pod
 

@@ -40,7 +40,7 @@ from predicates.node_identity import (
 )
 from predicates.refusal_evidence import filter_evidence
 from predicates.types import FitPredicate, PreFiltered, always, node_filter
-from priorities.node_affinity import (
+from priorities.node_labels import (
     added_preference_evidence,
     has_preference,
     no_preference,

@@ -13,7 +13,7 @@ from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
 from kubescheduler.framework.plugins.signed_fields import sign_features
 from kubescheduler.queue.queueing_hints import NODE, Action, Registered
-from predicates.declared_features import (
+from predicates.node_identity import (
     check_declared_features,
     check_declared_features_1_35,
     explain_features,

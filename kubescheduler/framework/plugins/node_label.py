@@ -20,9 +20,9 @@ from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
-from predicates.labels import check_node_labels, explain_labels
+from predicates.node_identity import check_node_labels, explain_labels
 from predicates.types import Verdict, node_filter
-from priorities.node_label import node_label_preference, node_label_preference_evidence
+from priorities.node_labels import node_label_preference, node_label_preference_evidence
 from priorities.types import PriorityConfig
 
 NAME = "NodeLabel"

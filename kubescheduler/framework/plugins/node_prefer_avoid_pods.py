@@ -10,7 +10,7 @@ from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
-from priorities.prefer_avoid import (
+from priorities.avoided_nodes import (
     PREFER_AVOID_1_20_EVIDENCE,
     avoided_for,
     avoided_nowhere_1_20,

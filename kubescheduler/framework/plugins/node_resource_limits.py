@@ -9,7 +9,7 @@ from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
-from priorities.resource_limits import explain_resource_limits, resource_limits, unlimited
+from priorities.requested import explain_resource_limits, resource_limits, unlimited
 from priorities.score_evidence import plugin_evidence
 from priorities.types import PriorityConfig
 

@@ -16,7 +16,7 @@ from clusterstate.objects import (
 )
 from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY
 from kubescheduler.framework.contract.plugin import Fragments, Sign, SignedPod
-from predicates.declared_features import needed_features
+from predicates.node_identity import needed_features
 from priorities.image_locality import normalized_image_name
 
 PLAIN = frozenset({CPU, MEMORY, EPHEMERAL_STORAGE})

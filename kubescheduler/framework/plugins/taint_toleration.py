@@ -21,8 +21,8 @@ from predicates.taints import (
     pod_tolerates_node_taints_1_36,
 )
 from predicates.types import Verdict, node_filter
+from priorities.avoided_nodes import TOLERATION_EVIDENCE, intolerable_taints
 from priorities.normalize import default_normalize_reversed
-from priorities.taint_toleration import TOLERATION_EVIDENCE, intolerable_taints
 from priorities.types import node_priority
 
 NAME = "TaintToleration"

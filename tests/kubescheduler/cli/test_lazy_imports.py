@@ -43,7 +43,6 @@ WITHOUT_LEGACY = (
     "kubescheduler.cycle",
     "kubescheduler.queue.entry",
     "predicates.interpod",
-    "predicates.interpod_1_4",
 )
 """What 1.36 does without: rules of earlier releases, and what only a loop needs."""
 

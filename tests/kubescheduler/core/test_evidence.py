@@ -34,7 +34,7 @@ from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.engine.evaluate_protocol import evaluate
 from kubescheduler.engine.framework_engine import ProfiledScheduler
 from kubescheduler.engine.spec import EngineSpec
-from priorities.node_affinity import no_preference
+from priorities.node_labels import no_preference
 from priorities.requested import REQUESTED
 from priorities.score_evidence import priority_evidence
 from priorities.types import PriorityArgs, PriorityConfig, PriorityError

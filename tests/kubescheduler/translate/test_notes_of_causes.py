@@ -21,7 +21,7 @@ from kubescheduler.translate.migration import MigrationOptions, migrated
 from kubescheduler.translate.policy_source import provider_source
 from kubescheduler.translate.translating import translate, weighed
 from kubescheduler.translate.translation_model import Note
-from priorities.prefer_avoid import ANNOTATION
+from priorities.avoided_nodes import ANNOTATION
 from tests.support.comparisons import node, pod
 from tests.support.configuring.translating import moved
 from tests.support.releases_tried import FRAMEWORKS_TRIED, POLICIES_TRIED, RELEASES_TRIED

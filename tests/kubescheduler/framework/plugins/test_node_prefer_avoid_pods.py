@@ -6,7 +6,7 @@ import pytest
 
 from clusterstate.objects import OwnerReference
 from kubescheduler.framework.plugins.node_prefer_avoid_pods import node_prefer_avoid_pods_1_20
-from priorities.prefer_avoid import ANNOTATION
+from priorities.avoided_nodes import ANNOTATION
 from tests.support.build import Cluster, make_node, make_pod
 from tests.support.custom.extender_asking import HANDLE, scores
 
