@@ -10,7 +10,7 @@ from clusterstate.objects import Pod
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.comparison.running_pods import runs
 from kubescheduler.engine.engine_contract import Engine, PodScheduler, cache_for
-from kubescheduler.framework.plugins.gang_scheduling import NAME, gang_of
+from kubescheduler.framework.plugins.pod_groups import GANG_SCHEDULING, gang_of
 from kubescheduler.releases.lookup import release_named
 
 
@@ -63,7 +63,7 @@ def gang_members(engine: Engine, cluster: Cluster, pod: Pod) -> GangMembers | No
         return None
     cache = cache_for(engine, cluster.objects)
     scheduler, group = engine.scheduler(cache), cache.objects.pod_groups.get(gang)
-    holds = any(NAME in names for names in scheduler.points(pod).values())
+    holds = any(GANG_SCHEDULING in names for names in scheduler.points(pod).values())
     if not holds or group is None or group.min_count is None:
         return None
     members = [each for each in cluster.pods if gang_of(each) == gang]

@@ -16,14 +16,12 @@ from kubescheduler.config.policy.policy_1_20_plugins import ALWAYS, DEFAULT_LIST
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins import (
     default_preemption,
-    image_locality,
     inter_pod_affinity,
     node_resources_fit,
-    node_resources_least_allocated,
-    node_resources_most_allocated,
+    nodes,
     pod_topology_spread,
-    requested_to_capacity_ratio,
-    selector_spread,
+    resource_scores,
+    services,
     volume_binding,
 )
 from kubescheduler.releases import v1_18
@@ -103,7 +101,7 @@ CHANGES = (
         ChangeKind.PLUGIN,
         together(
             without_plugins("DefaultPodTopologySpread"),
-            plugins(selector_spread.PLUGIN_1_20),
+            plugins(services.SELECTOR_SPREAD_1_20),
             gates({"DefaultPodTopologySpread": ALPHA}),
             component(selector_spread=True),
         ),
@@ -140,17 +138,17 @@ CHANGES = (
         "NodeResourcesFit can ignore groups of resources.",
         ChangeKind.CONFIGURATION,
         plugins(
-            node_resources_least_allocated.PLUGIN_1_20,
-            node_resources_most_allocated.PLUGIN_1_19,
+            resource_scores.NODE_RESOURCES_LEAST_ALLOCATED_1_20,
+            resource_scores.NODE_RESOURCES_MOST_ALLOCATED_1_19,
             node_resources_fit.PLUGIN_1_20,
-            requested_to_capacity_ratio.PLUGIN_1_20,
+            resource_scores.REQUESTED_TO_CAPACITY_RATIO_1_20,
         ),
     ),
     Change(
         "image-locality-by-container",
         "ImageLocality gives 100 from 1000 MiB a container on; before, from 1000 MiB.",
         ChangeKind.SCORE,
-        plugins(image_locality.PLUGIN_1_20),
+        plugins(nodes.IMAGE_LOCALITY_1_20),
     ),
     Change(
         "inter-pod-affinity-looks-at-the-pod-first",

@@ -15,10 +15,10 @@ from kubescheduler.framework.plugins import (
     default_preemption,
     inter_pod_affinity,
     node_affinity,
-    node_resources_most_allocated,
     pod_topology_spread,
+    resource_scores,
     volume_binding,
-    volume_zone,
+    volume_filters,
 )
 from kubescheduler.releases import v1_19
 from kubescheduler.releases.release import (
@@ -102,7 +102,7 @@ CHANGES = (
         "missing-claims-refuse-nodes",
         "A claim that is missing or being deleted refuses every node; before, it was an error of the attempt.",
         ChangeKind.FILTER,
-        together(plugins(volume_binding.PLUGIN_1_20, volume_zone.PLUGIN_1_20), deciding(waits=None)),
+        together(plugins(volume_binding.PLUGIN_1_20, volume_filters.VOLUME_ZONE_1_20), deciding(waits=None)),
     ),
     Change(
         "unreadable-pod-affinity-refuses-the-pod",
@@ -120,7 +120,7 @@ CHANGES = (
         "most-allocated-scores-full-nodes",
         "NodeResourcesMostAllocated gives a node 100 for a resource of which too much would be asked for; before, 0.",
         ChangeKind.SCORE,
-        plugins(node_resources_most_allocated.PLUGIN_1_20),
+        plugins(resource_scores.NODE_RESOURCES_MOST_ALLOCATED_1_20),
     ),
     Change(
         "local-storage-gate-counts-no-init-containers",

@@ -14,12 +14,9 @@ from kubescheduler.framework.plugins import (
     default_preemption,
     inter_pod_affinity,
     node_affinity,
-    node_label,
-    node_name,
-    node_resources_least_allocated,
-    node_resources_most_allocated,
+    nodes,
     pod_topology_spread,
-    requested_to_capacity_ratio,
+    resource_scores,
     volume_binding,
 )
 from kubescheduler.releases import v1_20
@@ -82,7 +79,7 @@ CHANGES = (
         "node-name-names-the-node",
         "NodeName says that a node did not match the requested node name; before, hostname.",
         ChangeKind.REASON,
-        plugins(node_name.PLUGIN_1_21),
+        plugins(nodes.NODE_NAME_1_21),
     ),
     Change(
         "inter-pod-affinity-scores-from-lowest-to-highest",
@@ -134,11 +131,11 @@ CHANGES = (
         ChangeKind.CONFIGURATION,
         together(
             plugins(
-                node_label.PLUGIN_1_21,
-                node_resources_least_allocated.PLUGIN_1_21,
-                node_resources_most_allocated.PLUGIN_1_21,
+                nodes.NODE_LABEL_1_21,
+                resource_scores.NODE_RESOURCES_LEAST_ALLOCATED_1_21,
+                resource_scores.NODE_RESOURCES_MOST_ALLOCATED_1_21,
                 pod_topology_spread.PLUGIN_1_21,
-                requested_to_capacity_ratio.PLUGIN_1_21,
+                resource_scores.REQUESTED_TO_CAPACITY_RATIO_1_21,
             ),
             plugin("DefaultPreemption", args=default_preemption.ARGS_1_21),
         ),

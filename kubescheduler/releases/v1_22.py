@@ -17,17 +17,14 @@ from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins import (
     default_preemption,
     inter_pod_affinity,
-    node_label,
     node_resources_balanced_allocation,
     node_resources_fit,
-    node_resources_least_allocated,
-    node_resources_most_allocated,
+    nodes,
     pod_topology_spread,
-    requested_to_capacity_ratio,
-    selector_spread,
-    service_affinity,
+    resource_scores,
+    services,
     volume_binding,
-    volume_restrictions,
+    volume_filters,
 )
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER, Providers
@@ -175,9 +172,9 @@ CHANGES = (
         "a node does not have, and scalar ones that the pod does not ask for; before, they counted with 0.",
         ChangeKind.SCORE,
         plugins(
-            node_resources_least_allocated.PLUGIN_1_22,
-            node_resources_most_allocated.PLUGIN_1_22,
-            requested_to_capacity_ratio.PLUGIN_1_22,
+            resource_scores.NODE_RESOURCES_LEAST_ALLOCATED_1_22,
+            resource_scores.NODE_RESOURCES_MOST_ALLOCATED_1_22,
+            resource_scores.REQUESTED_TO_CAPACITY_RATIO_1_22,
         ),
     ),
     Change(
@@ -192,7 +189,7 @@ CHANGES = (
         "PodTopologySpread by default, and SelectorSpread, count the pods that services and the pod's own controller "
         "select; before, those of every controller whose selector matched the pod.",
         ChangeKind.SCORE,
-        together(plugins(pod_topology_spread.PLUGIN_1_22, selector_spread.PLUGIN_1_22), by_named_controllers),
+        together(plugins(pod_topology_spread.PLUGIN_1_22, services.SELECTOR_SPREAD_1_22), by_named_controllers),
     ),
     Change(
         "inter-pod-affinity-gives-one-reason",
@@ -212,7 +209,7 @@ CHANGES = (
         "read-write-once-pod",
         "With the feature gate ReadWriteOncePod a claim with that access mode is for one pod at a time.",
         ChangeKind.GATE,
-        together(plugins(volume_restrictions.PLUGIN_1_22), gates({"ReadWriteOncePod": ALPHA})),
+        together(plugins(volume_filters.VOLUME_RESTRICTIONS_1_22), gates({"ReadWriteOncePod": ALPHA})),
         source="KEP-2485",
     ),
     Change(
@@ -226,7 +223,7 @@ CHANGES = (
         "NodeLabel, ServiceAffinity and RequestedToCapacityRatio need args: a policy that names their algorithms "
         "without an argument is refused.",
         ChangeKind.POLICY,
-        plugins(node_label.PLUGIN_1_22, service_affinity.PLUGIN_1_22),
+        plugins(nodes.NODE_LABEL_1_22, services.SERVICE_AFFINITY_1_22),
     ),
     Change(
         "plugins-register-events",

@@ -10,7 +10,11 @@ from kubescheduler.config.component.config_schema import V1BETA2, V1BETA3
 from kubescheduler.config.component.format_1_22 import GONE_1_23, REMOVED, errors_1_23, finish_1_23, merge_1_23
 from kubescheduler.config.component.format_1_36 import fault_text_1_36, written_args_1_36, written_sets_1_36
 from kubescheduler.config.gates import ALPHA, BETA
-from kubescheduler.framework.plugins import node_volume_limits, non_csi_limits, selector_spread, volume_binding
+from kubescheduler.framework.plugins import (
+    services,
+    volume_binding,
+    volume_limits,
+)
 from kubescheduler.framework.profiles.profile_map import PROFILES_1_23
 from kubescheduler.releases import v1_22
 from kubescheduler.releases.recorded_processes import live_1_36
@@ -149,7 +153,7 @@ CHANGES = (
         "limits-refuse-missing-claims",
         "The plugins that limit volumes refuse a pod with a claim that is missing; before, it did not count.",
         ChangeKind.FILTER,
-        plugins(node_volume_limits.PLUGIN_1_23, *non_csi_limits.LIMITS_1_23),
+        plugins(volume_limits.NODE_VOLUME_LIMITS_1_23, *volume_limits.NON_CSI_LIMITS_1_23),
     ),
     Change(
         "lost-claims-refuse-the-pod",
@@ -169,7 +173,7 @@ CHANGES = (
         "selector-spread-error-text",
         "The error of SelectorSpread where PreScore has not run is worded otherwise.",
         ChangeKind.REASON,
-        plugins(selector_spread.PLUGIN_1_23),
+        plugins(services.SELECTOR_SPREAD_1_23),
     ),
 )
 

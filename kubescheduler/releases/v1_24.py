@@ -15,8 +15,8 @@ from kubescheduler.framework.plugins import (
     default_preemption,
     node_affinity,
     node_resources_fit,
+    nodes,
     pod_topology_spread,
-    taint_toleration,
 )
 from kubescheduler.releases import v1_23
 from kubescheduler.releases.release import (
@@ -63,7 +63,7 @@ CHANGES = (
         "taints-are-untolerated",
         "TaintToleration says that a node had an untolerated taint.",
         ChangeKind.REASON,
-        plugins(taint_toleration.PLUGIN_1_24),
+        plugins(nodes.TAINT_TOLERATION_1_24),
     ),
     Change(
         "node-affinity-narrows-nodes",

@@ -32,14 +32,11 @@ from kubescheduler.framework.deciding.score_plugins import HeapTie
 from kubescheduler.framework.plugins import (
     default_preemption,
     inter_pod_affinity,
-    node_name,
-    node_ports,
     node_resources_fit,
-    node_unschedulable,
-    node_volume_limits,
-    non_csi_limits,
+    nodes,
     pod_topology_spread,
     volume_binding,
+    volume_limits,
 )
 from kubescheduler.framework.profiles.profile_map import PROFILES_1_36
 from kubescheduler.releases import v1_4, v1_20, v1_24
@@ -146,10 +143,10 @@ AS_LATER = together(
     ),
     component(points=POINTS),
     plugins(
-        node_name.PLUGIN_1_36,
-        node_ports.PLUGIN_1_25,
+        nodes.NODE_NAME_1_36,
+        nodes.NODE_PORTS_1_25,
         node_resources_fit.PLUGIN_1_24,
-        node_unschedulable.PLUGIN_1_36,
+        nodes.NODE_UNSCHEDULABLE_1_36,
         volume_binding.PLUGIN_1_24,
         inter_pod_affinity.PLUGIN_1_25,
         default_preemption.PLUGIN_1_25,
@@ -198,7 +195,7 @@ CHANGES = (
         "inline-in-tree-volumes-count",
         "In-tree volumes that pods name themselves count for the limits of the CSI drivers that stand in for them.",
         ChangeKind.FILTER,
-        plugins(node_volume_limits.PLUGIN_1_25, *non_csi_limits.LIMITS_1_24),
+        plugins(volume_limits.NODE_VOLUME_LIMITS_1_25, *volume_limits.NON_CSI_LIMITS_1_24),
     ),
     Change(
         "spread-constraints-can-be-told-more",

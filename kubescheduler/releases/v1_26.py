@@ -12,10 +12,9 @@ from kubescheduler.framework.plugins import (
     default_preemption,
     dynamic_resources,
     node_resources_fit,
-    node_volume_limits,
-    non_csi_limits,
     pod_topology_spread,
-    scheduling_gates,
+    queue_and_bind,
+    volume_limits,
 )
 from kubescheduler.releases import v1_23, v1_25
 from kubescheduler.releases.release import (
@@ -79,7 +78,7 @@ CHANGES = (
         "cinder-disks-are-csi-volumes",
         "Cinder volumes are always those of their CSI driver.",
         ChangeKind.FILTER,
-        plugins(node_volume_limits.PLUGIN_1_26, *non_csi_limits.LIMITS_1_26),
+        plugins(volume_limits.NODE_VOLUME_LIMITS_1_26, *volume_limits.NON_CSI_LIMITS_1_26),
     ),
     Change(
         "dynamic-resources-can-be-turned-on",
@@ -109,7 +108,9 @@ CHANGES = (
         "The plugin SchedulingGates holds pods back that have scheduling gates; its gate is off.",
         ChangeKind.GATE,
         together(
-            at_every_point(replace(scheduling_gates.PLUGIN_1_36, gate="PodSchedulingReadiness", gate_default=False)),
+            at_every_point(
+                replace(queue_and_bind.SCHEDULING_GATES_1_36, gate="PodSchedulingReadiness", gate_default=False)
+            ),
             providers_run(Point.PRE_ENQUEUE, "SchedulingGates"),
             gates({"PodSchedulingReadiness": ALPHA}),
         ),

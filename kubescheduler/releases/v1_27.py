@@ -15,13 +15,11 @@ from kubescheduler.framework.plugins import (
     node_affinity,
     node_resources_balanced_allocation,
     node_resources_fit,
-    node_volume_limits,
-    non_csi_limits,
     pod_topology_spread,
-    scheduling_gates,
+    queue_and_bind,
     volume_binding,
-    volume_restrictions,
-    volume_zone,
+    volume_filters,
+    volume_limits,
 )
 from kubescheduler.releases import v1_26
 from kubescheduler.releases.release import (
@@ -54,7 +52,8 @@ CHANGES = (
         "A ReadWriteOncePod claim that another pod uses refuses nodes, and preemption may help: the gate is on.",
         ChangeKind.FILTER,
         together(
-            plugins(volume_restrictions.PLUGIN_1_27), gates({"ReadWriteOncePod": BETA}, idle=("ReadWriteOncePod",))
+            plugins(volume_filters.VOLUME_RESTRICTIONS_1_27),
+            gates({"ReadWriteOncePod": BETA}, idle=("ReadWriteOncePod",)),
         ),
         source="KEP-2485",
     ),
@@ -87,7 +86,7 @@ CHANGES = (
         "zones-looked-up-before-filter",
         "VolumeZone looks claims up before any node, so a missing one refuses the pod as a whole.",
         ChangeKind.FILTER,
-        together(plugins(volume_zone.PLUGIN_1_27), providers_run(Point.PRE_FILTER, *PRE_FILTERS_V1BETA2)),
+        together(plugins(volume_filters.VOLUME_ZONE_1_27), providers_run(Point.PRE_FILTER, *PRE_FILTERS_V1BETA2)),
     ),
     Change(
         "contradicting-terms-are-left-out",
@@ -106,7 +105,7 @@ CHANGES = (
         "EBS and Azure disks are always those of their CSI drivers, whatever a CSINode says.",
         ChangeKind.FILTER,
         together(
-            plugins(node_volume_limits.PLUGIN_1_27, *non_csi_limits.LIMITS_1_27),
+            plugins(volume_limits.NODE_VOLUME_LIMITS_1_27, *volume_limits.NON_CSI_LIMITS_1_27),
             gates(gone=("CSIMigrationAWS", "CSIMigrationAzureDisk")),
         ),
     ),
@@ -127,7 +126,7 @@ CHANGES = (
         "Pods with scheduling gates wait: PodSchedulingReadiness is on.",
         ChangeKind.QUEUE,
         together(
-            plugins(replace(scheduling_gates.PLUGIN_1_36, gate="PodSchedulingReadiness")),
+            plugins(replace(queue_and_bind.SCHEDULING_GATES_1_36, gate="PodSchedulingReadiness")),
             gates({"PodSchedulingReadiness": BETA}),
         ),
         source="KEP-3521",

@@ -12,9 +12,8 @@ from kubescheduler.config.gates import ALPHA, BETA, Gate
 from kubescheduler.framework.plugins import (
     inter_pod_affinity,
     node_resources_fit,
-    node_volume_limits,
-    non_csi_limits,
     pod_topology_spread,
+    volume_limits,
 )
 from kubescheduler.releases import v1_27
 from kubescheduler.releases.release import (
@@ -69,7 +68,7 @@ CHANGES = (
         "GCE persistent disks are always those of their CSI driver.",
         ChangeKind.FILTER,
         together(
-            plugins(node_volume_limits.PLUGIN_1_28, *non_csi_limits.LIMITS_1_28),
+            plugins(volume_limits.NODE_VOLUME_LIMITS_1_28, *volume_limits.NON_CSI_LIMITS_1_28),
             gates({"CSIMigrationRBD": Gate(default=False, stage="deprecated")}, gone=("CSIMigrationGCE",)),
         ),
     ),

@@ -10,7 +10,10 @@ from clusterstate.images import SnapshotImageStates
 from kubescheduler.config.component.config_schema import V1
 from kubescheduler.config.component.format_1_36 import merge_1_36
 from kubescheduler.config.gates import BETA, BETA_OFF
-from kubescheduler.framework.plugins import default_preemption, volume_zone
+from kubescheduler.framework.plugins import (
+    default_preemption,
+    volume_filters,
+)
 from kubescheduler.releases import v1_28
 from kubescheduler.releases.release import (
     Change,
@@ -54,7 +57,7 @@ CHANGES = (
         "zones-by-either-label",
         "A volume with a beta zone label also fits nodes that have the label without beta.",
         ChangeKind.FILTER,
-        plugins(volume_zone.PLUGIN_1_36),
+        plugins(volume_filters.VOLUME_ZONE_1_36),
     ),
     Change(
         "events-of-victims-name-the-uid",

@@ -5,14 +5,13 @@ from __future__ import annotations
 from kubescheduler.framework.deciding.find_nodes import narrow_1_36, outside_1_30
 from kubescheduler.framework.plugins import (
     default_preemption,
-    image_locality,
     node_affinity,
     node_resources_fit,
-    node_volume_limits,
-    non_csi_limits,
+    nodes,
     pod_topology_spread,
-    scheduling_gates,
+    queue_and_bind,
     volume_binding,
+    volume_limits,
 )
 from kubescheduler.releases import v1_27, v1_29
 from kubescheduler.releases.release import Change, ChangeKind, after, component, deciding, gates, plugins, together
@@ -24,7 +23,7 @@ CHANGES = (
         "image-locality-counts-init-containers",
         "ImageLocality adds the images of init containers, and its upper threshold rises with them.",
         ChangeKind.SCORE,
-        plugins(image_locality.PLUGIN_1_30),
+        plugins(nodes.IMAGE_LOCALITY_1_30),
     ),
     Change(
         "no-scores-without-preferences",
@@ -50,7 +49,7 @@ CHANGES = (
         "missing-claims-are-no-errors-of-limits",
         "A missing claim is a reason of the volume limits, no error.",
         ChangeKind.REASON,
-        plugins(node_volume_limits.PLUGIN_1_30, *non_csi_limits.LIMITS_1_30),
+        plugins(volume_limits.NODE_VOLUME_LIMITS_1_30, *volume_limits.NON_CSI_LIMITS_1_30),
     ),
     Change(
         "sidecars-refused-before-filter",
@@ -87,7 +86,7 @@ CHANGES = (
         "Scheduling gates and minDomains can no longer be turned off.",
         ChangeKind.GATE,
         together(
-            plugins(scheduling_gates.PLUGIN_1_36),
+            plugins(queue_and_bind.SCHEDULING_GATES_1_36),
             gates(gone=("MinDomainsInPodTopologySpread", "PodSchedulingReadiness")),
         ),
     ),

@@ -9,7 +9,11 @@ from msgspec.structs import replace
 from clusterstate.usage import account_1_36
 from kubescheduler.config.gates import ALPHA, BETA, BETA_OFF
 from kubescheduler.framework.deciding.find_nodes import outside_1_32
-from kubescheduler.framework.plugins import default_preemption, node_volume_limits, volume_binding
+from kubescheduler.framework.plugins import (
+    default_preemption,
+    volume_binding,
+    volume_limits,
+)
 from kubescheduler.releases import v1_31
 from kubescheduler.releases.release import (
     Change,
@@ -68,7 +72,7 @@ CHANGES = (
         "csi-limits-of-csi-nodes-alone",
         "CSINodes alone limit CSI volumes, not the node's allocatable; attached volumes that no pod uses count.",
         ChangeKind.FILTER,
-        plugins(node_volume_limits.PLUGIN_1_32),
+        plugins(volume_limits.NODE_VOLUME_LIMITS_1_32),
     ),
     Change(
         "victims-by-importance",

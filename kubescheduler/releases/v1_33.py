@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kubescheduler.config.gates import ALPHA, BETA, LOCKED
-from kubescheduler.framework.plugins import node_resources_balanced_allocation, pod_topology_spread, volume_binding
+from kubescheduler.framework.plugins import (
+    node_resources_balanced_allocation,
+    pod_topology_spread,
+    volume_binding,
+)
 from kubescheduler.releases import v1_32
 from kubescheduler.releases.release import Change, ChangeKind, after, gates, plugins, queueing, together
 

@@ -10,9 +10,9 @@ from kubescheduler.config.gates import ALPHA, BETA, GA, LOCKED
 from kubescheduler.framework.plugins import (
     dynamic_resources,
     inter_pod_affinity,
-    node_ports,
     node_resources_fit,
-    volume_restrictions,
+    nodes,
+    volume_filters,
 )
 from kubescheduler.releases import v1_33
 from kubescheduler.releases.release import (
@@ -59,7 +59,7 @@ CHANGES = (
         "host-ports-of-sidecars",
         "Host ports of init containers that are always restarted count.",
         ChangeKind.FILTER,
-        plugins(node_ports.PLUGIN_1_36),
+        plugins(nodes.NODE_PORTS_1_36),
     ),
     Change(
         "own-namespace-selectors-match-no-labels",
@@ -100,7 +100,7 @@ CHANGES = (
         "claims-in-use-text",
         "The reason for a ReadWriteOncePod claim that is in use is worded otherwise.",
         ChangeKind.REASON,
-        plugins(volume_restrictions.PLUGIN_1_36),
+        plugins(volume_filters.VOLUME_RESTRICTIONS_1_36),
     ),
     Change(
         "back-off-counts-rejections-and-errors-apart",

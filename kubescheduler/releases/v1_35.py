@@ -6,9 +6,8 @@ from kubescheduler.config.gates import ALPHA, BETA, BETA_OFF, LOCKED
 from kubescheduler.framework.deciding.opportunistic_batch import opportunistic_batching
 from kubescheduler.framework.plugins import (
     dynamic_resources,
-    gang_scheduling,
-    node_declared_features,
-    taint_toleration,
+    nodes,
+    pod_groups,
 )
 from kubescheduler.releases import v1_34
 from kubescheduler.releases.release import Change, ChangeKind, after, at_every_point, deciding, gates, plugins, together
@@ -18,7 +17,7 @@ CHANGES = (
         "untolerated-taints-one-reason",
         "The reason of TaintToleration no longer names the taint, so nodes with different taints count together.",
         ChangeKind.REASON,
-        plugins(taint_toleration.PLUGIN_1_36),
+        plugins(nodes.TAINT_TOLERATION_1_36),
     ),
     Change(
         "dynamic-resources-scores",
@@ -39,7 +38,7 @@ CHANGES = (
         "node-declared-features",
         "The plugin NodeDeclaredFeatures is registered; its gate is off.",
         ChangeKind.PLUGIN,
-        together(at_every_point(node_declared_features.PLUGIN_1_35), gates({"NodeDeclaredFeatures": ALPHA})),
+        together(at_every_point(nodes.NODE_DECLARED_FEATURES_1_35), gates({"NodeDeclaredFeatures": ALPHA})),
         source="KEP-5328",
     ),
     Change(
@@ -47,7 +46,7 @@ CHANGES = (
         "The plugin GangScheduling lets pods of a group wait for each other; its gate is off.",
         ChangeKind.PLUGIN,
         together(
-            at_every_point(gang_scheduling.PLUGIN_1_36),
+            at_every_point(pod_groups.GANG_SCHEDULING_1_36),
             gates({"GangScheduling": ALPHA, "GenericWorkload": ALPHA}, idle=("GenericWorkload",)),
         ),
         source="KEP-4671",

@@ -7,13 +7,11 @@ from kubescheduler.config.gates_elsewhere import ELSEWHERE_1_36, NEEDS_1_36
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins import (
     dynamic_resources,
-    image_locality,
-    node_declared_features,
     node_resources_balanced_allocation,
     node_resources_fit,
-    node_volume_limits,
-    pod_group_pods_count,
-    topology_placement_generator,
+    nodes,
+    pod_groups,
+    volume_limits,
 )
 from kubescheduler.releases import v1_35
 from kubescheduler.releases.release import (
@@ -38,13 +36,13 @@ CHANGES = (
         "image-locality-counts-image-volumes",
         "ImageLocality adds the images of image volumes to those of containers.",
         ChangeKind.SCORE,
-        plugins(image_locality.PLUGIN_1_36),
+        plugins(nodes.IMAGE_LOCALITY_1_36),
     ),
     Change(
         "node-declared-features-by-default",
         "NodeDeclaredFeatures refuses nodes that do not declare the features a pod needs; it was off.",
         ChangeKind.FILTER,
-        together(plugins(node_declared_features.PLUGIN_1_36), gates({"NodeDeclaredFeatures": BETA}, needs=NEEDS_1_36)),
+        together(plugins(nodes.NODE_DECLARED_FEATURES_1_36), gates({"NodeDeclaredFeatures": BETA}, needs=NEEDS_1_36)),
         source="KEP-5328",
     ),
     Change(
@@ -59,7 +57,7 @@ CHANGES = (
         "portworx-volumes-are-csi-volumes",
         "Portworx volumes are always those of their CSI driver, whatever a CSINode says.",
         ChangeKind.FILTER,
-        plugins(node_volume_limits.PLUGIN_1_36),
+        plugins(volume_limits.NODE_VOLUME_LIMITS_1_36),
     ),
     Change(
         "dynamic-resources-by-default",
@@ -102,7 +100,7 @@ CHANGES = (
         together(
             component(points=tuple(Point), later=frozenset()),
             plugins(node_resources_fit.PLUGIN_1_36),
-            at_every_point(topology_placement_generator.PLUGIN_1_36, pod_group_pods_count.PLUGIN_1_36),
+            at_every_point(pod_groups.TOPOLOGY_PLACEMENT_GENERATOR_1_36, pod_groups.POD_GROUP_PODS_COUNT_1_36),
             gates(
                 {"TopologyAwareWorkloadScheduling": ALPHA, "WorkloadAwarePreemption": ALPHA},
                 idle=("TopologyAwareWorkloadScheduling", "WorkloadAwarePreemption"),

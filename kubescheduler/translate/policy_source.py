@@ -27,8 +27,8 @@ from kubescheduler.extender.config import ExtenderConfig
 from kubescheduler.framework.args.document_schema import written
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Point, Profile
 from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
-from kubescheduler.framework.plugins.requested_to_capacity_ratio import RequestedToCapacityRatioArgs
-from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs
+from kubescheduler.framework.plugins.resource_scores import RequestedToCapacityRatioArgs
+from kubescheduler.framework.plugins.services import ServiceAffinityArgs
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.releases.release import LegacyRules, Release
 from kubescheduler.translate.emphasis import SPREAD, UNWEIGHED, extender_parts, policy_emphasis

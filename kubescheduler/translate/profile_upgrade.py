@@ -21,9 +21,9 @@ from kubescheduler.config.policy.policy_model import (
     UtilizationPoint,
 )
 from kubescheduler.framework.args.args_type import CPU_AND_MEMORY
-from kubescheduler.framework.plugins.node_label import NodeLabelArgs
+from kubescheduler.framework.plugins.nodes import NodeLabelArgs
 from kubescheduler.framework.plugins.plugin_record import args_keys
-from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs
+from kubescheduler.framework.plugins.services import ServiceAffinityArgs
 from kubescheduler.releases.release import Release
 from kubescheduler.translate.emphasis import SPREAD
 from kubescheduler.translate.nearest_profile import IN_TREE_LIMITS, service_affinity_note, written_strategy

@@ -50,10 +50,10 @@ from clusterstate.snapshot import Snapshot
 from kubescheduler.core.decision import Decision
 from kubescheduler.framework.contract.plugin import Plugin
 from kubescheduler.framework.deciding.profile_attempt import FrameworkScheduler
-from kubescheduler.framework.plugins.node_label import NodeLabelArgs
+from kubescheduler.framework.plugins.nodes import NodeLabelArgs
 from kubescheduler.framework.plugins.plugin_record import factories
-from kubescheduler.framework.plugins.requested_to_capacity_ratio import RequestedToCapacityRatioArgs
-from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs
+from kubescheduler.framework.plugins.resource_scores import RequestedToCapacityRatioArgs
+from kubescheduler.framework.plugins.services import ServiceAffinityArgs
 from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
 from kubescheduler.releases import v1_20, v1_36
 from kubescheduler.releases.lookup import release_named

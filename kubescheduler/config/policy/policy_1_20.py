@@ -77,7 +77,7 @@ from kubescheduler.framework.args.document_schema import (
 )
 from kubescheduler.framework.args.field_errors import FieldError, aggregate, invalid
 from kubescheduler.framework.contract.profile import SchedulerConfig
-from kubescheduler.framework.plugins.node_label import PLUGIN_1_20 as NODE_LABEL
+from kubescheduler.framework.plugins.nodes import NODE_LABEL_1_20 as NODE_LABEL
 
 if TYPE_CHECKING:
     from kubescheduler.config.go_decoding import Fault, Path, UnknownKey

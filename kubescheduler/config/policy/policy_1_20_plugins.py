@@ -19,11 +19,11 @@ from kubescheduler.config.config_text import read_policy_configmap, read_policy_
 from kubescheduler.framework.args.field_errors import invalid, required
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Enabled, Point, Profile
 from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityArgs
-from kubescheduler.framework.plugins.node_label import NodeLabelArgs
 from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitArgs
+from kubescheduler.framework.plugins.nodes import NodeLabelArgs
 from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
-from kubescheduler.framework.plugins.requested_to_capacity_ratio import RequestedToCapacityRatioArgs
-from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs
+from kubescheduler.framework.plugins.resource_scores import RequestedToCapacityRatioArgs
+from kubescheduler.framework.plugins.services import ServiceAffinityArgs
 from kubescheduler.framework.profiles.default_plugins import AUTOSCALER_PROVIDER, DEFAULT_PROVIDER, provider_plugins
 
 if TYPE_CHECKING:

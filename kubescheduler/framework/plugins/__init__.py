@@ -1,1 +1,1 @@
-"""The plugins that come with the scheduler, one a file."""
+"""The plugins that come with the scheduler, one family a file."""

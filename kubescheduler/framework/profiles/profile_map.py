@@ -16,7 +16,7 @@ from kubescheduler.core.status import Status
 from kubescheduler.framework.contract.custom_plugins import custom_less, is_custom
 from kubescheduler.framework.contract.plugin import PluginFactory
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Point, Profile
-from kubescheduler.framework.plugins.priority_sort import PrioritySort
+from kubescheduler.framework.plugins.queue_and_bind import PrioritySort
 from kubescheduler.framework.running.build_framework import (
     CONSTRUCTION_1_20,
     CONSTRUCTION_1_23,

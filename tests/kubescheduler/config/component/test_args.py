@@ -17,14 +17,16 @@ from kubescheduler.framework.plugins.default_preemption import DefaultPreemption
 from kubescheduler.framework.plugins.dynamic_resources import DynamicResourcesArgs
 from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityArgs
 from kubescheduler.framework.plugins.node_affinity import AddedAffinity, NodeAffinityArgs
-from kubescheduler.framework.plugins.node_label import NodeLabelArgs
 from kubescheduler.framework.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocationArgs
 from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitArgs, ScoringStrategy
-from kubescheduler.framework.plugins.node_resources_least_allocated import NodeResourcesLeastAllocatedArgs
-from kubescheduler.framework.plugins.node_resources_most_allocated import NodeResourcesMostAllocatedArgs
+from kubescheduler.framework.plugins.nodes import NodeLabelArgs
 from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
-from kubescheduler.framework.plugins.requested_to_capacity_ratio import RequestedToCapacityRatioArgs
-from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs
+from kubescheduler.framework.plugins.resource_scores import (
+    NodeResourcesLeastAllocatedArgs,
+    NodeResourcesMostAllocatedArgs,
+    RequestedToCapacityRatioArgs,
+)
+from kubescheduler.framework.plugins.services import ServiceAffinityArgs
 from kubescheduler.framework.plugins.volume_binding import VolumeBindingArgs
 from tests.support.configuring.component_build import args_of, document, entry, format_of, read
 

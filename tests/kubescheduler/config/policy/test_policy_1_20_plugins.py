@@ -19,11 +19,11 @@ from kubescheduler.config.policy.policy_1_20_plugins import (
 )
 from kubescheduler.framework.contract.profile import Point, Profile
 from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityArgs
-from kubescheduler.framework.plugins.node_label import NodeLabelArgs
 from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitArgs
+from kubescheduler.framework.plugins.nodes import NodeLabelArgs
 from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
-from kubescheduler.framework.plugins.requested_to_capacity_ratio import RequestedToCapacityRatioArgs
-from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs
+from kubescheduler.framework.plugins.resource_scores import RequestedToCapacityRatioArgs
+from kubescheduler.framework.plugins.services import ServiceAffinityArgs
 from kubescheduler.releases import v1_20
 from kubescheduler.releases.lookup import RELEASES
 from tests.support.configuring.policies_1_20 import policy_config, profile_for_provider

@@ -10,12 +10,15 @@ from kubescheduler.framework.args.field_errors import refuse
 from kubescheduler.framework.plugins.default_preemption import DefaultPreemptionArgs
 from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityArgs
 from kubescheduler.framework.plugins.node_affinity import NodeAffinityArgs
-from kubescheduler.framework.plugins.node_label import NodeLabelArgs
-from kubescheduler.framework.plugins.node_resources_least_allocated import NodeResourcesLeastAllocatedArgs
-from kubescheduler.framework.plugins.node_resources_most_allocated import NodeResourcesMostAllocatedArgs
+from kubescheduler.framework.plugins.nodes import NodeLabelArgs
 from kubescheduler.framework.plugins.plugin_record import args_errors
-from kubescheduler.framework.plugins.requested_to_capacity_ratio import RequestedToCapacityRatioArgs, shape_error_1_20
-from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs
+from kubescheduler.framework.plugins.resource_scores import (
+    NodeResourcesLeastAllocatedArgs,
+    NodeResourcesMostAllocatedArgs,
+    RequestedToCapacityRatioArgs,
+    shape_error_1_20,
+)
+from kubescheduler.framework.plugins.services import ServiceAffinityArgs
 from kubescheduler.framework.plugins.volume_binding import VolumeBindingArgs
 from tests.support.configuring.component_build import (
     BAD_FIELD,

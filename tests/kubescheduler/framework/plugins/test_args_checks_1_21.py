@@ -11,18 +11,14 @@ import pytest
 from clusterstate.errors import ConfigError
 from clusterstate.objects import TopologySpreadConstraint
 from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityArgs, inter_pod_affinity_1_21
-from kubescheduler.framework.plugins.node_label import NodeLabelArgs, node_label_1_21
-from kubescheduler.framework.plugins.node_resources_least_allocated import (
-    NodeResourcesLeastAllocatedArgs,
-    node_resources_least_allocated_1_21,
-)
-from kubescheduler.framework.plugins.node_resources_most_allocated import (
-    NodeResourcesMostAllocatedArgs,
-    node_resources_most_allocated_1_21,
-)
+from kubescheduler.framework.plugins.nodes import NodeLabelArgs, node_label_1_21
 from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs, pod_topology_spread_1_21
-from kubescheduler.framework.plugins.requested_to_capacity_ratio import (
+from kubescheduler.framework.plugins.resource_scores import (
+    NodeResourcesLeastAllocatedArgs,
+    NodeResourcesMostAllocatedArgs,
     RequestedToCapacityRatioArgs,
+    node_resources_least_allocated_1_21,
+    node_resources_most_allocated_1_21,
     requested_to_capacity_ratio_1_21,
 )
 from kubescheduler.framework.plugins.volume_binding import VolumeBindingArgs, volume_binding_1_21

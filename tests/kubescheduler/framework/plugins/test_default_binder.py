@@ -9,7 +9,7 @@ from clusterstate.errors import SchedulingError
 from clusterstate.objects import Pod
 from kubescheduler.core.status import Code
 from kubescheduler.framework.contract.cycle_state import CycleState
-from kubescheduler.framework.plugins.default_binder import default_binder
+from kubescheduler.framework.plugins.queue_and_bind import default_binder
 from tests.support.build import make_pod
 from tests.support.custom.extender_asking import HANDLE
 

@@ -12,9 +12,12 @@ from clusterstate.objects import ObjectMeta, Pod, PodGroup
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.plugin import points_of
-from kubescheduler.framework.plugins.gang_scheduling import GangScheduling, gang_scheduling_1_36
-from kubescheduler.framework.plugins.pod_group_pods_count import pod_group_pods_count_1_36
-from kubescheduler.framework.plugins.topology_placement_generator import topology_placement_generator_1_36
+from kubescheduler.framework.plugins.pod_groups import (
+    GangScheduling,
+    gang_scheduling_1_36,
+    pod_group_pods_count_1_36,
+    topology_placement_generator_1_36,
+)
 from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
 from kubescheduler.framework.running.waiting_pods import HeldPod
 from kubescheduler.releases import v1_36

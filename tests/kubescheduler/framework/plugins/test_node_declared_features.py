@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from clusterstate.objects import Container
-from kubescheduler.framework.plugins.node_declared_features import node_declared_features_1_36
+from kubescheduler.framework.plugins.nodes import node_declared_features_1_36
 from predicates.node_identity import HOST_NETWORK_USERS, RESTART_ALL
 from tests.support.build import Cluster, make_node, make_pod
 from tests.support.custom.extender_asking import HANDLE, check_of, refused

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clusterstate.errors import ConfigError
-from kubescheduler.framework.plugins.node_label import NodeLabelArgs, node_label_1_20
+from kubescheduler.framework.plugins.nodes import NodeLabelArgs, node_label_1_20
 from tests.support.build import Cluster, make_node, make_pod
 from tests.support.custom.extender_asking import HANDLE, check_of, refused, scores
 

@@ -13,19 +13,12 @@ from clusterstate.snapshot import PodChange
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.plugins import (
     node_affinity,
-    node_declared_features,
-    node_label,
-    node_name,
-    node_ports,
-    node_prefer_avoid_pods,
-    node_unschedulable,
-    selector_spread,
-    service_affinity,
-    taint_toleration,
+    nodes,
+    services,
 )
 from kubescheduler.framework.plugins.node_affinity import AddedAffinity, NodeAffinityArgs
-from kubescheduler.framework.plugins.node_label import NodeLabelArgs
-from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs
+from kubescheduler.framework.plugins.nodes import NodeLabelArgs
+from kubescheduler.framework.plugins.services import ServiceAffinityArgs
 from tests.predicates.test_laws import POD_PARTS, clusters
 from tests.support.build import Cluster, make_pod
 from tests.support.custom.extender_asking import HANDLE, check_of, scores, scoring_of, verdict
@@ -33,20 +26,20 @@ from tests.support.custom.extender_asking import HANDLE, check_of, scores, scori
 HAS_ZONE = NodeSelectorTerm((Requirement("zone", "Exists"),))
 ADDED = NodeAffinityArgs(AddedAffinity((HAS_ZONE,), (PreferredSchedulingTerm(3, HAS_ZONE),)))
 PLUGINS: dict[str, ColumnPlugin] = {
-    "NodeName 1.20": node_name.node_name_1_20(None, HANDLE),
-    "NodeName 1.36": node_name.node_name_1_36(None, HANDLE),
-    "NodeUnschedulable": node_unschedulable.node_unschedulable(None, HANDLE),
-    "TaintToleration 1.20": taint_toleration.taint_toleration_1_20(None, HANDLE),
-    "TaintToleration 1.36": taint_toleration.taint_toleration_1_36(None, HANDLE),
+    "NodeName 1.20": nodes.node_name_1_20(None, HANDLE),
+    "NodeName 1.36": nodes.node_name_1_36(None, HANDLE),
+    "NodeUnschedulable": nodes.node_unschedulable(None, HANDLE),
+    "TaintToleration 1.20": nodes.taint_toleration_1_20(None, HANDLE),
+    "TaintToleration 1.36": nodes.taint_toleration_1_36(None, HANDLE),
     "NodeAffinity 1.20": node_affinity.node_affinity_1_20(ADDED, HANDLE),
     "NodeAffinity 1.36": node_affinity.node_affinity_1_36(None, HANDLE),
-    "NodePorts 1.20": node_ports.node_ports_1_20(None, HANDLE),
-    "NodePorts 1.36": node_ports.node_ports_1_36(None, HANDLE),
-    "NodeLabel": node_label.node_label_1_20(NodeLabelArgs(("zone",), ("disk",), ("disk",), ("zone",)), HANDLE),
-    "NodePreferAvoidPods": node_prefer_avoid_pods.node_prefer_avoid_pods_1_20(None, HANDLE),
-    "ServiceAffinity": service_affinity.service_affinity_1_20(ServiceAffinityArgs(("zone",), ("disk",)), HANDLE),
-    "SelectorSpread": selector_spread.selector_spread_1_20(None, HANDLE),
-    "NodeDeclaredFeatures": node_declared_features.node_declared_features_1_36(None, HANDLE),
+    "NodePorts 1.20": nodes.node_ports_1_20(None, HANDLE),
+    "NodePorts 1.36": nodes.node_ports_1_36(None, HANDLE),
+    "NodeLabel": nodes.node_label_1_20(NodeLabelArgs(("zone",), ("disk",), ("disk",), ("zone",)), HANDLE),
+    "NodePreferAvoidPods": nodes.node_prefer_avoid_pods_1_20(None, HANDLE),
+    "ServiceAffinity": services.service_affinity_1_20(ServiceAffinityArgs(("zone",), ("disk",)), HANDLE),
+    "SelectorSpread": services.selector_spread_1_20(None, HANDLE),
+    "NodeDeclaredFeatures": nodes.node_declared_features_1_36(None, HANDLE),
 }
 FILTERS = {name: plugin for name, plugin in PLUGINS.items() if plugin.check is not None}
 SCORES = {name: plugin for name, plugin in PLUGINS.items() if plugin.scoring is not None}

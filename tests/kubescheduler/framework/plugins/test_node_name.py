@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kubescheduler.framework.contract.plugin import ColumnPlugin, PluginFactory
-from kubescheduler.framework.plugins.node_name import node_name_1_20, node_name_1_36
+from kubescheduler.framework.plugins.nodes import node_name_1_20, node_name_1_36
 from tests.support.build import Cluster, make_node, make_pod
 from tests.support.custom.extender_asking import HANDLE, check_of, refused
 

@@ -7,7 +7,7 @@ import pytest
 from clusterstate.objects import Container, ContainerPort, Pod
 from clusterstate.snapshot import PodChange
 from kubescheduler.framework.contract.plugin import ColumnPlugin
-from kubescheduler.framework.plugins.node_ports import node_ports_1_20, node_ports_1_36
+from kubescheduler.framework.plugins.nodes import node_ports_1_20, node_ports_1_36
 from tests.support.build import Cluster, make_node, make_pod
 from tests.support.custom.extender_asking import HANDLE, check_of, refused
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clusterstate.objects import OwnerReference
-from kubescheduler.framework.plugins.node_prefer_avoid_pods import node_prefer_avoid_pods_1_20
+from kubescheduler.framework.plugins.nodes import node_prefer_avoid_pods_1_20
 from priorities.avoided_nodes import ANNOTATION
 from tests.support.build import Cluster, make_node, make_pod
 from tests.support.custom.extender_asking import HANDLE, scores

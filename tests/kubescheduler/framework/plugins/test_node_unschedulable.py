@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clusterstate.objects import Toleration
-from kubescheduler.framework.plugins.node_unschedulable import node_unschedulable
+from kubescheduler.framework.plugins.nodes import node_unschedulable
 from tests.support.build import Cluster, make_node, make_pod
 from tests.support.custom.extender_asking import HANDLE, check_of, refused
 

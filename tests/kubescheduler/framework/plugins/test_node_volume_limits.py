@@ -21,7 +21,7 @@ from clusterstate.objects import (
 from clusterstate.volumes.claims import csi_limit_key
 from clusterstate.volumes.csi_migration import MIGRATED_ANNOTATION
 from kubescheduler.framework.contract.profile import Point
-from kubescheduler.framework.plugins.node_volume_limits import node_volume_limits_1_20, node_volume_limits_1_36
+from kubescheduler.framework.plugins.volume_limits import node_volume_limits_1_20, node_volume_limits_1_36
 from kubescheduler.releases import v1_36
 from tests.support.build import Cluster, labels, make_node, make_pod, resources
 from tests.support.custom.extender_asking import HANDLE, check_of, refused

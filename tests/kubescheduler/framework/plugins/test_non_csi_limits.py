@@ -23,8 +23,10 @@ from clusterstate.objects import (
 from clusterstate.volumes.csi_migration import MIGRATED_ANNOTATION
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
-from kubescheduler.framework.plugins import non_csi_limits
-from kubescheduler.framework.plugins.non_csi_limits import (
+from kubescheduler.framework.plugins import (
+    volume_limits,
+)
+from kubescheduler.framework.plugins.volume_limits import (
     AZURE_DISK_LIMITS_1_20,
     CINDER_LIMITS_1_20,
     EBS_LIMITS_1_20,
@@ -129,11 +131,11 @@ def test_nodes_that_handed_the_plugin_over_pass() -> None:
 @pytest.mark.parametrize(
     ("records", "counted"),
     [
-        (non_csi_limits.LIMITS_1_24, ["bare", "csi"]),
-        (non_csi_limits.LIMITS_1_26, ["bare", "csi"]),
-        (non_csi_limits.LIMITS_1_27, ["bare"]),
-        (non_csi_limits.LIMITS_1_28, ["bare"]),
-        (non_csi_limits.LIMITS_1_30, ["bare"]),
+        (volume_limits.NON_CSI_LIMITS_1_24, ["bare", "csi"]),
+        (volume_limits.NON_CSI_LIMITS_1_26, ["bare", "csi"]),
+        (volume_limits.NON_CSI_LIMITS_1_27, ["bare"]),
+        (volume_limits.NON_CSI_LIMITS_1_28, ["bare"]),
+        (volume_limits.NON_CSI_LIMITS_1_30, ["bare"]),
     ],
 )
 def test_between_1_24_and_1_30(records: Any, counted: list[str]) -> None:
@@ -147,4 +149,4 @@ def test_between_1_24_and_1_30(records: Any, counted: list[str]) -> None:
     assert [node.name for node, bad in zip(nodes, mask.tolist(), strict=True) if bad] == counted
     (reason,) = check.check(cluster.info(make_pod(volumes=(ClaimVolume("c"),))), cluster.snapshot)
     assert reason == 'looking up PVC default/c: persistentvolumeclaim "c" not found'
-    assert isinstance(reason, NodeError) is (records is not non_csi_limits.LIMITS_1_30)
+    assert isinstance(reason, NodeError) is (records is not volume_limits.NON_CSI_LIMITS_1_30)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kubescheduler.framework.plugins.priority_sort import priority_sort
+from kubescheduler.framework.plugins.queue_and_bind import priority_sort
 from tests.support.build import make_pod
 from tests.support.custom.extender_asking import HANDLE
 

@@ -13,22 +13,18 @@ from clusterstate.errors import ConfigError
 from clusterstate.objects import Container, ContainerImage, Pod
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
-from kubescheduler.framework.plugins.image_locality import image_locality_1_20, image_locality_1_36
 from kubescheduler.framework.plugins.node_resources_balanced_allocation import (
     NodeResourcesBalancedAllocationArgs,
     node_resources_balanced_allocation_1_20,
     node_resources_balanced_allocation_1_36,
 )
-from kubescheduler.framework.plugins.node_resources_least_allocated import (
+from kubescheduler.framework.plugins.nodes import image_locality_1_20, image_locality_1_36
+from kubescheduler.framework.plugins.resource_scores import (
     NodeResourcesLeastAllocatedArgs,
-    node_resources_least_allocated_1_20,
-)
-from kubescheduler.framework.plugins.node_resources_most_allocated import (
     NodeResourcesMostAllocatedArgs,
-    node_resources_most_allocated_1_20,
-)
-from kubescheduler.framework.plugins.requested_to_capacity_ratio import (
     RequestedToCapacityRatioArgs,
+    node_resources_least_allocated_1_20,
+    node_resources_most_allocated_1_20,
     requested_to_capacity_ratio_1_20,
 )
 from kubescheduler.releases import v1_20, v1_36
@@ -163,7 +159,9 @@ def test_image_locality(pod: Pod, old: list[int], new: list[int]) -> None:
 )
 def test_overhead_of_the_pod_in_the_balance(factory: str, score: int) -> None:
     """Up to 1.26 half a core of overhead counts as one millicore."""
-    from kubescheduler.framework.plugins import node_resources_balanced_allocation as plugin
+    from kubescheduler.framework.plugins import (
+        node_resources_balanced_allocation as plugin,
+    )
 
     cluster = Cluster([make_node("n", allocatable=resources(cpu=1000, memory=1000, pods=9))], view=v1_36.VIEW)
     pod = make_pod(overhead=resources(cpu=500, memory=500))

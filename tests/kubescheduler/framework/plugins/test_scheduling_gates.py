@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kubescheduler.core.status import Status
 from kubescheduler.framework.contract.profile import Point
-from kubescheduler.framework.plugins.scheduling_gates import scheduling_gates_1_36
+from kubescheduler.framework.plugins.queue_and_bind import scheduling_gates_1_36
 from tests.support.build import make_pod
 from tests.support.custom.extender_asking import HANDLE
 

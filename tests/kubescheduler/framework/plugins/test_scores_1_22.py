@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from clusterstate.errors import ConfigError
-from kubescheduler.framework.plugins.node_label import node_label_1_22
 from kubescheduler.framework.plugins.node_resources_fit import (
     NodeResourcesFitArgs,
     ScoringStrategy,
     node_resources_fit_1_22,
 )
-from kubescheduler.framework.plugins.requested_to_capacity_ratio import requested_to_capacity_ratio_1_22
-from kubescheduler.framework.plugins.service_affinity import service_affinity_1_22
+from kubescheduler.framework.plugins.nodes import node_label_1_22
+from kubescheduler.framework.plugins.resource_scores import requested_to_capacity_ratio_1_22
+from kubescheduler.framework.plugins.services import service_affinity_1_22
 
 HANDLE: Any = SimpleNamespace(feature_gates={}, sleep=None)
 

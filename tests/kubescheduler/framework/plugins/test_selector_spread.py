@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from clusterstate.objects import LabelSelector, ObjectMeta, ReplicaSet, Service, TopologySpreadConstraint
-from kubescheduler.framework.plugins.selector_spread import selector_spread_1_20
+from kubescheduler.framework.plugins.services import selector_spread_1_20
 from tests.support.build import Cluster, labels, make_node, make_pod
 from tests.support.custom.extender_asking import HANDLE, scores, scoring_of
 

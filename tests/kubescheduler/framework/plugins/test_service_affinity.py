@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clusterstate.objects import ObjectMeta, Service
-from kubescheduler.framework.plugins.service_affinity import ServiceAffinityArgs, service_affinity_1_20
+from kubescheduler.framework.plugins.services import ServiceAffinityArgs, service_affinity_1_20
 from predicates.service_affinity import AFFINITY_VIOLATED
 from tests.support.build import Cluster, labels, make_node, make_pod
 from tests.support.custom.extender_asking import HANDLE, check_of, refused, scores

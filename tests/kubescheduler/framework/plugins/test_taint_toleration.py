@@ -6,7 +6,7 @@ import pytest
 
 from clusterstate.objects import Taint, Toleration
 from kubescheduler.framework.contract.plugin import ColumnPlugin
-from kubescheduler.framework.plugins.taint_toleration import taint_toleration_1_20, taint_toleration_1_36
+from kubescheduler.framework.plugins.nodes import taint_toleration_1_20, taint_toleration_1_36
 from tests.support.build import Cluster, make_node, make_pod
 from tests.support.custom.extender_asking import HANDLE, check_of, refused, scores, scoring_of
 

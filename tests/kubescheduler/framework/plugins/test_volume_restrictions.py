@@ -11,7 +11,7 @@ from clusterstate.objects import AWSElasticBlockStore, ClaimVolume, GCEPersisten
 from clusterstate.snapshot import PodChange, Snapshot
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
-from kubescheduler.framework.plugins.volume_restrictions import volume_restrictions_1_20, volume_restrictions_1_36
+from kubescheduler.framework.plugins.volume_filters import volume_restrictions_1_20, volume_restrictions_1_36
 from predicates.types import GO_ON, SKIP, PreFiltered
 from tests.support.build import Cluster, make_node, make_pod
 from tests.support.custom.extender_asking import HANDLE, check_of, refused

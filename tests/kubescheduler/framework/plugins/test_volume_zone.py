@@ -8,7 +8,7 @@ import pytest
 
 from clusterstate.objects import EphemeralVolume
 from kubescheduler.framework.contract.profile import Point
-from kubescheduler.framework.plugins.volume_zone import volume_zone_1_20, volume_zone_1_36
+from kubescheduler.framework.plugins.volume_filters import volume_zone_1_20, volume_zone_1_36
 from predicates.types import GO_ON, SKIP, PreFiltered
 from tests.support.build import Cluster, make_node, make_pod
 from tests.support.custom.extender_asking import HANDLE, check_of, refused

@@ -1,4 +1,7 @@
-"""GangScheduling (1.36, gated): the pods of a group start together or not at all."""
+"""Pods that belong together (1.36, gated): GangScheduling holds them until enough are there.
+
+PodGroupPodsCount and TopologyPlacementGenerator are known by name; groups are not placed as one, so they do nothing.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,14 @@ from clusterstate.objects import Pod, PodGroup
 from kubecel.api_names import go_quote
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.handle import Handle
+from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
 
-NAME = "GangScheduling"
-POINTS = frozenset({Point.PRE_ENQUEUE, Point.PERMIT})
+# --- GangScheduling --------------------------------------------------------------------------
+
+GANG_SCHEDULING = "GangScheduling"
+GANG_SCHEDULING_POINTS = frozenset({Point.PRE_ENQUEUE, Point.PERMIT})
 LONGEST_WAIT = 5 * 60.0
 """Seconds that a pod waits for the rest of its gang."""
 
@@ -39,8 +45,8 @@ class GangScheduling(msgspec.Struct, eq=False):
     """
 
     handle: Handle
-    name: str = NAME
-    points: frozenset[Point] = POINTS
+    name: str = GANG_SCHEDULING
+    points: frozenset[Point] = GANG_SCHEDULING_POINTS
     _seen: dict[Gang, dict[str, Pod]] = msgspec.field(default_factory=dict)
 
     def _group(self, gang: Gang) -> PodGroup | None:
@@ -83,7 +89,7 @@ class GangScheduling(msgspec.Struct, eq=False):
             return Status(Code.Wait, (WAITING,)), LONGEST_WAIT
         for waiting in self.handle.waiting_pods():
             if gang_of(waiting.pod) == gang:
-                waiting.allow(NAME)
+                waiting.allow(GANG_SCHEDULING)
         return None, 0.0
 
 
@@ -96,14 +102,64 @@ def gang_scheduling_1_36(_: Any, handle: Handle) -> GangScheduling:
     return GangScheduling(handle)
 
 
-# --- what it is in each release ---------------------------------------------------------------
-
-REASONS = (
+GANG_SCHEDULING_REASONS = (
     PluginReason('waiting for pods\'s pod group "<NAME>" to appear in scheduling queue', UNRESOLVABLE, "PreEnqueue"),
     PluginReason("waiting for minCount pods from a gang to appear in scheduling queue", UNRESOLVABLE, "PreEnqueue"),
     PluginReason("waiting for minCount pods from a gang to be scheduled", "Wait", "Permit"),
 )
 
-PLUGIN_1_36 = InTreePlugin(
-    NAME, POINTS, gang_scheduling_1_36, reasons=REASONS, gate="GangScheduling", gate_default=False
+GANG_SCHEDULING_1_36 = InTreePlugin(
+    GANG_SCHEDULING,
+    GANG_SCHEDULING_POINTS,
+    gang_scheduling_1_36,
+    reasons=GANG_SCHEDULING_REASONS,
+    gate="GangScheduling",
+    gate_default=False,
+)
+
+
+# --- PodGroupPodsCount -----------------------------------------------------------------------
+
+POD_GROUP_PODS_COUNT = "PodGroupPodsCount"
+POD_GROUP_PODS_COUNT_POINTS = frozenset({Point.PLACEMENT_SCORE})
+
+
+def pod_group_pods_count_1_36(_: Any, __: Handle) -> ColumnPlugin:
+    """Only with feature gate TopologyAwareWorkloadScheduling; it is accepted and does nothing here.
+
+    Upstream: 1.36 PodGroupPodsCount.
+    """
+    return ColumnPlugin(POD_GROUP_PODS_COUNT, POD_GROUP_PODS_COUNT_POINTS)
+
+
+POD_GROUP_PODS_COUNT_1_36 = InTreePlugin(
+    POD_GROUP_PODS_COUNT,
+    POD_GROUP_PODS_COUNT_POINTS,
+    pod_group_pods_count_1_36,
+    default_weight=1,
+    gate="TopologyAwareWorkloadScheduling",
+    gate_default=False,
+)
+
+
+# --- TopologyPlacementGenerator --------------------------------------------------------------
+
+TOPOLOGY_PLACEMENT_GENERATOR = "TopologyPlacementGenerator"
+TOPOLOGY_PLACEMENT_GENERATOR_POINTS = frozenset({Point.PLACEMENT_GENERATE})
+
+
+def topology_placement_generator_1_36(_: Any, __: Handle) -> ColumnPlugin:
+    """Only with feature gate TopologyAwareWorkloadScheduling; it is accepted and does nothing here.
+
+    Upstream: 1.36 TopologyPlacementGenerator.
+    """
+    return ColumnPlugin(TOPOLOGY_PLACEMENT_GENERATOR, TOPOLOGY_PLACEMENT_GENERATOR_POINTS)
+
+
+TOPOLOGY_PLACEMENT_GENERATOR_1_36 = InTreePlugin(
+    TOPOLOGY_PLACEMENT_GENERATOR,
+    TOPOLOGY_PLACEMENT_GENERATOR_POINTS,
+    topology_placement_generator_1_36,
+    gate="TopologyAwareWorkloadScheduling",
+    gate_default=False,
 )
