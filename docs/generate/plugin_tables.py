@@ -18,10 +18,13 @@ from kubescheduler.config.component.component_format import ComponentFormat
 from kubescheduler.config.component.config_schema import CONFIGURATION, KIND, V1, V1BETA1, V1BETA2, V1BETA3
 from kubescheduler.framework.args.document_schema import Kind, ListOf, MapOf, Scalar, Struct
 from kubescheduler.framework.contract.profile import Enabled, Point, Profile
-from kubescheduler.framework.plugins.plugin_record import InTreePlugin, PluginReason, args_keys, args_types
-from kubescheduler.framework.profiles.default_plugins import (
+from kubescheduler.framework.plugins.plugin_record import (
     AUTOSCALER_PROVIDER,
     DEFAULT_PROVIDER,
+    InTreePlugin,
+    PluginReason,
+    args_keys,
+    args_types,
 )
 from kubescheduler.releases.lookup import RELEASES
 from kubescheduler.releases.names import FRAMEWORK_RELEASES

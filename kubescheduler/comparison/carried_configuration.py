@@ -16,7 +16,7 @@ from clusterstate.errors import ConfigError, InputError
 from kubescheduler.config.config_text import read_text
 from kubescheduler.engine.engine_flags import DEFAULTS
 from kubescheduler.engine.spec import EngineSpec, no_notice
-from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER
+from kubescheduler.framework.plugins.plugin_record import DEFAULT_PROVIDER
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.releases.names import RELEASE_NAMES, place
 from kubescheduler.translate.migration import MigrationOptions, migrated

@@ -12,7 +12,7 @@ from kubescheduler.cycle.bindings import InOrderBindings
 from kubescheduler.cycle.event_handlers import EventHandlers
 from kubescheduler.cycle.schedule_one import SchedulerLoop
 from kubescheduler.engine.loop_parts import loop_parts
-from kubescheduler.framework.contract.clocks import VirtualTime
+from kubescheduler.framework.contract.cycle_state import VirtualTime
 from kubescheduler.framework.running.framework_services import at_once
 
 if TYPE_CHECKING:

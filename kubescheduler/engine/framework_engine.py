@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from kubescheduler.engine.engine_flags import EngineFlags
     from kubescheduler.framework.contract.cycle_state import CycleState
     from kubescheduler.framework.contract.profile import SchedulerConfig
-    from kubescheduler.framework.profiles.default_plugins import PluginPoints
+    from kubescheduler.framework.plugins.plugin_record import PluginPoints
     from kubescheduler.framework.profiles.plugin_loading import PluginOption
     from kubescheduler.framework.profiles.profile_map import Profiles
     from kubescheduler.framework.running.framework_runtime import Framework

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from kubescheduler.engine.engine_contract import Engine, Notice
     from kubescheduler.engine.framework_engine import FrameworkEngine
     from kubescheduler.framework.contract.profile import SchedulerConfig
-    from kubescheduler.framework.profiles.default_plugins import PluginPoints
+    from kubescheduler.framework.plugins.plugin_record import PluginPoints
 
 Made = TypeVar("Made", bound="Engine")
 

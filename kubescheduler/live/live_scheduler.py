@@ -23,13 +23,11 @@ from kubescheduler.cycle.event_handlers import EventHandlers
 from kubescheduler.cycle.schedule_one import LoopParts, PodAttempt, SchedulerLoop, never
 from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.engine.loop_parts import loop_parts
-from kubescheduler.framework.contract.clocks import Timekeeper
-from kubescheduler.framework.contract.cycle_state import CycleState
+from kubescheduler.framework.contract.cycle_state import CycleState, Timekeeper
 from kubescheduler.framework.contract.handle import Client, EventRecorder
 from kubescheduler.framework.contract.observer import Observer
-from kubescheduler.framework.running.framework_services import Answerable, Services
+from kubescheduler.framework.running.framework_services import Answerable, HeldPod, Services
 from kubescheduler.framework.running.profile_plugins import CyclePlugins
-from kubescheduler.framework.running.waiting_pods import HeldPod
 from kubescheduler.live.informers.inbox import Inbox, ObjectChange
 from kubescheduler.live.informers.stored_objects import StoredObjects
 from kubescheduler.releases.lookup import release_named

@@ -53,8 +53,7 @@ if TYPE_CHECKING:
     from kubescheduler.extender.wire import WireFormat
     from kubescheduler.framework.contract.profile import Point
     from kubescheduler.framework.deciding.find_nodes import FrameworkDecisionRules
-    from kubescheduler.framework.plugins.plugin_record import InTreePlugin
-    from kubescheduler.framework.profiles.default_plugins import InTree
+    from kubescheduler.framework.plugins.plugin_record import InTree, InTreePlugin
     from kubescheduler.framework.profiles.profile_map import ProfileRules
     from kubescheduler.framework.running.framework_services import Services
     from kubescheduler.framework.running.profile_plugins import CyclePlugins

@@ -65,8 +65,7 @@ from kubescheduler.framework.plugins import (
     volume_filters,
     volume_limits,
 )
-from kubescheduler.framework.plugins.plugin_record import by_name
-from kubescheduler.framework.profiles.default_plugins import AUTOSCALER_PROVIDER, DEFAULT_PROVIDER, Providers
+from kubescheduler.framework.plugins.plugin_record import AUTOSCALER_PROVIDER, DEFAULT_PROVIDER, Providers, by_name
 from kubescheduler.framework.profiles.profile_map import PROFILES_1_20
 from kubescheduler.releases import v1_4, v1_16
 from kubescheduler.releases.daemon_controllers import passing, selected_1_20

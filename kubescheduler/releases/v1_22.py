@@ -26,8 +26,7 @@ from kubescheduler.framework.plugins import (
     volume_binding,
     volume_filters,
 )
-from kubescheduler.framework.plugins.plugin_record import InTreePlugin
-from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER, Providers
+from kubescheduler.framework.plugins.plugin_record import DEFAULT_PROVIDER, InTreePlugin, Providers
 from kubescheduler.releases import v1_21
 from kubescheduler.releases.release import (
     Change,

@@ -13,7 +13,7 @@ from clusterstate.cache import ClusterCache
 from clusterstate.devices.resource_claims import without_consumer
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import PersistentVolume, PersistentVolumeClaim, Pod, PodCondition, ResourceClaim
-from kubescheduler.framework.contract.clocks import VirtualTime
+from kubescheduler.framework.contract.cycle_state import VirtualTime
 from kubescheduler.framework.running.framework_services import Services, at_once
 from kubescheduler.simulation.controllers import binds_to, made_ready, provisions
 

@@ -17,7 +17,7 @@ from kubescheduler.cycle.event_handlers import EventHandlers
 from kubescheduler.cycle.schedule_one import PodAttempt, SchedulerLoop
 from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.engine.loop_parts import loop_parts
-from kubescheduler.framework.contract.clocks import VirtualTime
+from kubescheduler.framework.contract.cycle_state import VirtualTime
 from kubescheduler.simulation.known_verdicts import KnownVerdicts, LastAttempts
 from kubescheduler.simulation.object_traffic import NodeTraffic, ObjectTraffic
 from kubescheduler.simulation.simulated_api import SimulatedApi, on_virtual_time

@@ -30,7 +30,7 @@ from kubescheduler.engine.legacy_engine import LegacyEngine, algorithm_from_poli
 from kubescheduler.engine.spec import EngineSpec, no_notice
 from kubescheduler.engine.v1alpha1_engine import configured, flags_of, read_component
 from kubescheduler.framework.contract.profile import Enabled, Point, Profile
-from kubescheduler.framework.profiles.default_plugins import PluginPoints
+from kubescheduler.framework.plugins.plugin_record import PluginPoints
 from kubescheduler.sweep.cases import Configuration
 
 Weights = Mapping[str, int]

@@ -19,7 +19,7 @@ from kubescheduler.config.v1alpha1 import V1Alpha1Config, read_v1alpha1, refuse_
 from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.framework_engine import plugin_points
 from kubescheduler.engine.v1alpha1_engine import NO_POLICY
-from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER
+from kubescheduler.framework.plugins.plugin_record import DEFAULT_PROVIDER
 from kubescheduler.framework.profiles.plugin_loading import PluginOption
 from kubescheduler.releases.lookup import release_named, release_of
 from kubescheduler.releases.names import FRAMEWORK_RELEASES, RELEASE_NAMES

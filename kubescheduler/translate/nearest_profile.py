@@ -22,7 +22,7 @@ from kubescheduler.config.policy.policy_1_20_plugins import (
 )
 from kubescheduler.framework.contract.profile import Enabled, Point
 from kubescheduler.framework.plugins.node_resources_fit import ScoringStrategy
-from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER, enabled_everywhere
+from kubescheduler.framework.plugins.plugin_record import DEFAULT_PROVIDER, enabled_everywhere
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.releases.release import Release
 from kubescheduler.translate.emphasis import (

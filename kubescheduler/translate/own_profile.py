@@ -43,8 +43,8 @@ from kubescheduler.config.policy.policy_model import (
 )
 from kubescheduler.extender.config import ExtenderConfig
 from kubescheduler.framework.contract.profile import Enabled, Point, Profile
+from kubescheduler.framework.plugins.plugin_record import DEFAULT_PROVIDER
 from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
-from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.releases.release import Release
 from kubescheduler.translate.emphasis import KEPT, SPREAD, Suggestion, judge, kept_note

@@ -21,7 +21,7 @@ from kubescheduler.config.policy.policy_1_20_plugins import (
     priority_name,
 )
 from kubescheduler.config.policy.policy_model import Policy, PredicateArgument, PriorityArgument
-from kubescheduler.framework.args.args_type import CPU_AND_MEMORY
+from kubescheduler.framework.args.document_schema import CPU_AND_MEMORY
 from kubescheduler.framework.plugins.node_resources_fit import ScoringStrategy
 from kubescheduler.translate.translation_model import Note, NoteKind, Role, WithOrigin, formula_notes, made_by, origin
 

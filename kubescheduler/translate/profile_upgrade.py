@@ -20,7 +20,7 @@ from kubescheduler.config.policy.policy_model import (
     ServiceAntiAffinity,
     UtilizationPoint,
 )
-from kubescheduler.framework.args.args_type import CPU_AND_MEMORY
+from kubescheduler.framework.args.document_schema import CPU_AND_MEMORY
 from kubescheduler.framework.plugins.nodes import NodeLabelArgs
 from kubescheduler.framework.plugins.plugin_record import args_keys
 from kubescheduler.framework.plugins.services import ServiceAffinityArgs

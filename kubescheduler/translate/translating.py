@@ -22,8 +22,7 @@ from kubescheduler.config.component import component_config_from
 from kubescheduler.config.component.component_format import ComponentFormat
 from kubescheduler.config.component.format_1_22 import REMOVED
 from kubescheduler.framework.contract.profile import Point
-from kubescheduler.framework.plugins.plugin_record import points_by_plugin
-from kubescheduler.framework.profiles.default_plugins import PluginPoints
+from kubescheduler.framework.plugins.plugin_record import PluginPoints, points_by_plugin
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.translate.nearest_profile import NEW_FILTERS, nearest_profile, own_predicates, own_priorities
 from kubescheduler.translate.own_profile import own_profile

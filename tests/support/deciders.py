@@ -22,7 +22,7 @@ from kubescheduler.framework.contract.observer import Observer
 from kubescheduler.framework.contract.plugin import ColumnPlugin, points_of
 from kubescheduler.framework.contract.profile import Enabled, Point, Profile
 from kubescheduler.framework.deciding.profile_attempt import FrameworkScheduler
-from kubescheduler.framework.running.build_framework import build_framework
+from kubescheduler.framework.profiles.profile_map import build_framework
 from kubescheduler.framework.running.framework_runtime import Framework
 from kubescheduler.framework.running.framework_services import Services
 from kubescheduler.releases.lookup import release_named

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from kubescheduler.framework.args.document_schema import Struct
     from kubescheduler.framework.args.field_errors import FieldError
     from kubescheduler.framework.contract.profile import LeaderElection, PluginSet, Point, Profile, SchedulerConfig
-    from kubescheduler.framework.plugins.plugin_record import InTreePlugin
-    from kubescheduler.framework.profiles.default_plugins import PluginPoints, Providers
+    from kubescheduler.framework.plugins.plugin_record import InTreePlugin, PluginPoints, Providers
 
 
 class ConfigMapName(msgspec.Struct, frozen=True):

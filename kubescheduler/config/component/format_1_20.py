@@ -28,8 +28,7 @@ from kubescheduler.config.policy.policy_checks import extender_errors_1_20
 from kubescheduler.framework.args.field_errors import INVALID, FieldError, invalid, literal_list, show
 from kubescheduler.framework.contract.go_durations import format_duration
 from kubescheduler.framework.contract.profile import Enabled, PluginSet, Point
-from kubescheduler.framework.plugins.plugin_record import args_errors, args_keys
-from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER, provider_plugins
+from kubescheduler.framework.plugins.plugin_record import DEFAULT_PROVIDER, args_errors, args_keys, provider_plugins
 
 if TYPE_CHECKING:
     from kubescheduler.config.component.component_format import ComponentFormat, DocumentRules

@@ -38,7 +38,7 @@ from kubescheduler.config.component.format_1_36 import merged as merged_in_place
 from kubescheduler.config.policy.policy_checks import extender_errors_1_20
 from kubescheduler.framework.args.field_errors import invalid
 from kubescheduler.framework.contract.profile import Enabled, PluginSet, Point
-from kubescheduler.framework.profiles.default_plugins import (
+from kubescheduler.framework.plugins.plugin_record import (
     DEFAULT_PROVIDER,
     STORAGE_SCORES,
     enabled_everywhere,
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from kubescheduler.config.component.config_schema import Written
     from kubescheduler.framework.args.field_errors import FieldError
     from kubescheduler.framework.contract.profile import Profile, SchedulerConfig
-    from kubescheduler.framework.profiles.default_plugins import PluginPoints
+    from kubescheduler.framework.plugins.plugin_record import PluginPoints
 
 
 REMOVED = frozenset(

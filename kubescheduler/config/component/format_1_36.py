@@ -23,14 +23,14 @@ from kubescheduler.config.policy.policy_checks import extender_errors
 from kubescheduler.framework.args.field_errors import INVALID, FieldError, duplicate, invalid, required
 from kubescheduler.framework.contract.go_durations import format_duration
 from kubescheduler.framework.contract.profile import PluginSet, Point
-from kubescheduler.framework.profiles.default_plugins import enabled_everywhere
+from kubescheduler.framework.plugins.plugin_record import enabled_everywhere
 
 if TYPE_CHECKING:
     from kubescheduler.config.component.component_format import ComponentFormat, DocumentRules
     from kubescheduler.config.component.config_schema import Written
     from kubescheduler.config.go_decoding import Fault
     from kubescheduler.framework.contract.profile import Enabled, LeaderElection, Profile, SchedulerConfig
-    from kubescheduler.framework.profiles.default_plugins import InTree, PluginPoints
+    from kubescheduler.framework.plugins.plugin_record import InTree, PluginPoints
 
 
 def merge_1_36(rules: DocumentRules, config: SchedulerConfig) -> SchedulerConfig:

@@ -26,8 +26,7 @@ from kubescheduler.config.policy.policy_1_20_plugins import plugin_name_hint
 from kubescheduler.framework.args.document_schema import written
 from kubescheduler.framework.args.field_errors import aggregate
 from kubescheduler.framework.contract.profile import PluginSet, Point
-from kubescheduler.framework.plugins.plugin_record import args_keys, args_types, points_by_plugin
-from kubescheduler.framework.profiles.default_plugins import DEFAULT_PROVIDER
+from kubescheduler.framework.plugins.plugin_record import DEFAULT_PROVIDER, args_keys, args_types, points_by_plugin
 from kubescheduler.sources.sanitize import yaml_dumper
 
 if TYPE_CHECKING:
@@ -36,8 +35,7 @@ if TYPE_CHECKING:
     from kubescheduler.config.component.decode_config import DecodedConfig
     from kubescheduler.framework.args.field_errors import FieldError
     from kubescheduler.framework.contract.profile import Profile, SchedulerConfig
-    from kubescheduler.framework.plugins.plugin_record import InTreePlugin
-    from kubescheduler.framework.profiles.default_plugins import PluginPoints
+    from kubescheduler.framework.plugins.plugin_record import InTreePlugin, PluginPoints
 
 
 def read_component_config(

@@ -82,7 +82,7 @@ from kubescheduler.framework.plugins.nodes import NODE_LABEL_1_20 as NODE_LABEL
 if TYPE_CHECKING:
     from kubescheduler.config.go_decoding import Fault, Path, UnknownKey
     from kubescheduler.config.policy.policy_model import PriorityArgument, PriorityPolicy
-    from kubescheduler.framework.profiles.default_plugins import InTree
+    from kubescheduler.framework.plugins.plugin_record import InTree
 
 
 _SCHEME = "k8s.io/kubernetes/pkg/scheduler/apis/config/scheme/scheme.go:30"

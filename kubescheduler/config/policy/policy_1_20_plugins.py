@@ -21,15 +21,15 @@ from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Ena
 from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityArgs
 from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitArgs
 from kubescheduler.framework.plugins.nodes import NodeLabelArgs
+from kubescheduler.framework.plugins.plugin_record import AUTOSCALER_PROVIDER, DEFAULT_PROVIDER, provider_plugins
 from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
 from kubescheduler.framework.plugins.resource_scores import RequestedToCapacityRatioArgs
 from kubescheduler.framework.plugins.services import ServiceAffinityArgs
-from kubescheduler.framework.profiles.default_plugins import AUTOSCALER_PROVIDER, DEFAULT_PROVIDER, provider_plugins
 
 if TYPE_CHECKING:
     from kubescheduler.config.policy.policy_model import Policy, PredicatePolicy, PriorityPolicy
     from kubescheduler.extender.config import ExtenderConfig
-    from kubescheduler.framework.profiles.default_plugins import InTree, Providers
+    from kubescheduler.framework.plugins.plugin_record import InTree, Providers
 
 
 PREDICATE_ALIASES: dict[str, str] = {"PodFitsPorts": "PodFitsHostPorts"}

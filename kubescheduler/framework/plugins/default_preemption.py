@@ -10,8 +10,7 @@ import msgspec
 from clusterstate.objects import Pod
 from kubescheduler.core.preemption_choice import Preemption
 from kubescheduler.core.status import Status
-from kubescheduler.framework.args.args_type import ArgsType
-from kubescheduler.framework.args.document_schema import INT32, Field
+from kubescheduler.framework.args.document_schema import INT32, ArgsType, Field
 from kubescheduler.framework.args.field_errors import PERCENT, FieldError, invalid, plain
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.profile import Point

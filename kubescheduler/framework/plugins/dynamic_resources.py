@@ -36,8 +36,7 @@ from clusterstate.errors import ConfigError, SchedulingError
 from clusterstate.objects import Allocation, OwnerReference, PendingAllocation, Pod, ResourceClaim
 from kubecel.api_names import go_quote
 from kubescheduler.core.status import Code, Status
-from kubescheduler.framework.args.args_type import ArgsType
-from kubescheduler.framework.args.document_schema import GO_DURATION, Field
+from kubescheduler.framework.args.document_schema import GO_DURATION, ArgsType, Field
 from kubescheduler.framework.args.field_errors import INVALID, FieldError, forbidden, refuse
 from kubescheduler.framework.contract.cycle_state import CycleState, StateNotFoundError
 from kubescheduler.framework.contract.go_durations import SECOND, format_duration

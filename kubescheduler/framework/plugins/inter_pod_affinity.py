@@ -17,8 +17,7 @@ from clusterstate.selectors.pod_affinity import (
     TERMS_1_36,
     TermRules,
 )
-from kubescheduler.framework.args.args_type import ArgsType
-from kubescheduler.framework.args.document_schema import BOOL, INT32, Field
+from kubescheduler.framework.args.document_schema import BOOL, INT32, ArgsType, Field
 from kubescheduler.framework.args.field_errors import PERCENT, FieldError, invalid, refuse
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin, Sign

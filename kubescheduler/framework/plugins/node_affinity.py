@@ -20,8 +20,7 @@ from clusterstate.selectors.matching import (
 )
 from clusterstate.selectors.node_selection import preferred_weights, selects_nodes
 from clusterstate.snapshot import Snapshot
-from kubescheduler.framework.args.args_type import ArgsType, requirements
-from kubescheduler.framework.args.document_schema import INT32, Field, ListOf, Struct
+from kubescheduler.framework.args.document_schema import INT32, ArgsType, Field, ListOf, Struct, requirements
 from kubescheduler.framework.args.field_errors import INVALID, FieldError, node_selector, preferred_terms, refuse
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin

@@ -17,16 +17,19 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY
 from kubecel.api_names import worded_1_20, worded_1_36
-from kubescheduler.framework.args.args_type import (
+from kubescheduler.framework.args.document_schema import (
     CPU_AND_MEMORY,
     RESOURCES,
     SHAPE,
+    TEXT,
     ArgsType,
+    Field,
+    ListOf,
     Resources,
     Shape,
+    Struct,
     shape_errors,
 )
-from kubescheduler.framework.args.document_schema import TEXT, Field, ListOf, Struct
 from kubescheduler.framework.args.field_errors import (
     FieldError,
     forbidden,

@@ -17,8 +17,7 @@ from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubecel.api_names import go_quote
-from kubescheduler.framework.args.args_type import ArgsType
-from kubescheduler.framework.args.document_schema import TEXT, Field, ListOf
+from kubescheduler.framework.args.document_schema import TEXT, ArgsType, Field, ListOf
 from kubescheduler.framework.args.field_errors import FieldError, invalid, plain, refuse
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin

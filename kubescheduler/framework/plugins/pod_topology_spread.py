@@ -18,8 +18,16 @@ from clusterstate.selectors.spread_constraints import (
     spread_rules_1_36,
 )
 from kubecel.api_names import worded_1_20, worded_1_36
-from kubescheduler.framework.args.args_type import ArgsType, requirements
-from kubescheduler.framework.args.document_schema import INT32, TEXT, Field, ListOf, MapOf, Struct
+from kubescheduler.framework.args.document_schema import (
+    INT32,
+    TEXT,
+    ArgsType,
+    Field,
+    ListOf,
+    MapOf,
+    Struct,
+    requirements,
+)
 from kubescheduler.framework.args.field_errors import (
     FieldError,
     duplicate,

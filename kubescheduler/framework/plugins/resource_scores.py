@@ -16,7 +16,7 @@ from clusterstate.footprint import Footprint, spec_alone
 from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from kubescheduler.framework.args.args_type import (
+from kubescheduler.framework.args.document_schema import (
     CPU_AND_MEMORY,
     RESOURCES,
     SCORES,

@@ -16,8 +16,7 @@ from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_owners import default_selector_1_20, default_selector_1_36
 from clusterstate.snapshot import Snapshot
-from kubescheduler.framework.args.args_type import ArgsType
-from kubescheduler.framework.args.document_schema import TEXT, Field, ListOf
+from kubescheduler.framework.args.document_schema import TEXT, ArgsType, Field, ListOf
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point

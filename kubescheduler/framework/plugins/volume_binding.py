@@ -45,8 +45,7 @@ from clusterstate.volumes.volume_decision import (
 )
 from kubecel.api_names import go_quote
 from kubescheduler.core.status import Code, Status
-from kubescheduler.framework.args.args_type import SHAPE, ArgsType, Shape, shape_errors
-from kubescheduler.framework.args.document_schema import INT64, Field
+from kubescheduler.framework.args.document_schema import INT64, SHAPE, ArgsType, Field, Shape, shape_errors
 from kubescheduler.framework.args.field_errors import INVALID, FieldError, invalid, plain, refuse
 from kubescheduler.framework.contract.cycle_state import CycleState, StateNotFoundError
 from kubescheduler.framework.contract.handle import Handle

@@ -49,8 +49,8 @@ from kubescheduler.framework.deciding.adapters import (
     status_of,
 )
 from kubescheduler.framework.deciding.find_nodes import Answer, narrow_1_20, narrow_1_36
+from kubescheduler.framework.running.framework_services import HeldPod
 from kubescheduler.framework.running.profile_plugins import ProfilePlugins
-from kubescheduler.framework.running.waiting_pods import HeldPod
 from priorities.types import MAX_NODE_SCORE
 
 

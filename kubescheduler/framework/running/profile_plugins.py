@@ -11,15 +11,14 @@ import msgspec
 from clusterstate.objects import Pod
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.status import Code, Status
-from kubescheduler.framework.contract.clocks import Timekeeper
-from kubescheduler.framework.contract.cycle_state import CycleState
+from kubescheduler.framework.contract.cycle_state import CycleState, Timekeeper
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.observer import Observer, Watch
 from kubescheduler.framework.contract.plugin import Plugin
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Point, Profile
 from kubescheduler.framework.contract.runner_results import PreFilterOutcome
 from kubescheduler.framework.deciding.adapters import binding_by
-from kubescheduler.framework.running.waiting_pods import HeldPod, WaitingPods
+from kubescheduler.framework.running.framework_services import HeldPod, WaitingPods
 
 
 class RunnerReactions(msgspec.Struct, frozen=True, eq=False):

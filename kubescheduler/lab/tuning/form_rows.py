@@ -13,8 +13,7 @@ from kubescheduler.config.config_text import parse_first_document
 from kubescheduler.config.go_decoding import GoDecoder
 from kubescheduler.engine.spec import EngineSpec, no_notice
 from kubescheduler.engine.spec_fields import SOURCES
-from kubescheduler.framework.args.args_type import ArgsType
-from kubescheduler.framework.args.document_schema import BOOL, FLOAT, Kind, MapOf, Scalar, Struct
+from kubescheduler.framework.args.document_schema import BOOL, FLOAT, ArgsType, Kind, MapOf, Scalar, Struct
 from kubescheduler.framework.args.field_errors import UNSUPPORTED
 
 CUSTOM_PAGE = "docs/how-to/write-your-own-rules.md"

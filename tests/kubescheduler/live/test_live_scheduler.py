@@ -6,7 +6,7 @@ from clusterstate.cache import ClusterCache
 from clusterstate.objects import Pod
 from kubescheduler.cycle.schedule_one import PodAttempt
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.framework.contract.clocks import RealTime
+from kubescheduler.framework.contract.cycle_state import RealTime
 from kubescheduler.framework.contract.observer import Observer
 from kubescheduler.framework.running.framework_services import at_once
 from kubescheduler.live.informers.inbox import Inbox, ObjectChange

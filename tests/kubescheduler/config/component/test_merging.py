@@ -11,7 +11,7 @@ from kubescheduler.config.component import component_config_from, default_config
 from kubescheduler.extender.config import ExtenderConfig, ManagedResource, TLSConfig
 from kubescheduler.framework.contract.profile import Enabled, PluginSet, Point, Profile
 from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitArgs
-from kubescheduler.framework.profiles.default_plugins import enabled_everywhere
+from kubescheduler.framework.plugins.plugin_record import enabled_everywhere
 from kubescheduler.releases import v1_36
 from tests.support.configuring.component_build import (
     args_of,

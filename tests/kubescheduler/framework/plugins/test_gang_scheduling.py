@@ -18,8 +18,7 @@ from kubescheduler.framework.plugins.pod_groups import (
     pod_group_pods_count_1_36,
     topology_placement_generator_1_36,
 )
-from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
-from kubescheduler.framework.running.waiting_pods import HeldPod
+from kubescheduler.framework.running.framework_services import FrameworkHandle, HeldPod, Services
 from kubescheduler.releases import v1_36
 from tests.support.build import make_node, make_pod
 from tests.support.manual_time import ManualTime

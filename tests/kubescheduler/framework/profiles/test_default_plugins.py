@@ -5,8 +5,7 @@ import pytest
 from algorithmprovider.rule_catalogue import rule_text
 from kubescheduler.framework.contract.plugin import ColumnPlugin, points_of
 from kubescheduler.framework.contract.profile import METHODS, Enabled, Point
-from kubescheduler.framework.plugins.plugin_record import InTreePlugin
-from kubescheduler.framework.profiles.default_plugins import enabled_everywhere, provider_plugins
+from kubescheduler.framework.plugins.plugin_record import InTreePlugin, enabled_everywhere, provider_plugins
 from kubescheduler.releases import v1_20, v1_36
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.releases.names import FRAMEWORK_RELEASES

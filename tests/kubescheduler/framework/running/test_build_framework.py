@@ -9,7 +9,7 @@ import pytest
 
 from clusterstate.errors import ConfigError
 from kubescheduler.framework.contract.profile import Enabled, Point, Profile
-from kubescheduler.framework.running.build_framework import FrameworkConstruction, build_framework
+from kubescheduler.framework.profiles.profile_map import FrameworkConstruction, build_framework
 from kubescheduler.releases.lookup import release_named
 from tests.support.deciders import Binder, Sort, answers, frame, plugin, profile_of, registry_of, services_of
 

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from kubescheduler.core.status import Code, Status
-from kubescheduler.framework.contract.clocks import RealTime
-from kubescheduler.framework.running.waiting_pods import HeldPod, WaitingPods
+from kubescheduler.framework.contract.cycle_state import RealTime
+from kubescheduler.framework.running.framework_services import HeldPod, WaitingPods
 from tests.support.build import make_pod
 from tests.support.manual_time import ManualTime
 
