@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from clusterstate import cache
 from clusterstate.cache import ClusterCache, NominatedPods
-from clusterstate.columns import Columns
 from clusterstate.errors import ClusterStateError
 from clusterstate.objects import Affinity, ContainerImage, LabelSelector, Pod, PodAffinity, PodAffinityTerm
 from clusterstate.podinfo import PodInfo
@@ -130,21 +129,6 @@ def test_a_nomination_ends_when_the_pod_is_removed() -> None:
     assert list(cache.nominated()) == ["a"]
     cache.remove_pod(make_pod(node="b"))
     assert cache.nominated() == {}
-
-
-def test_amounts_beyond_64_bits_go_round() -> None:
-    """One by one as all at once, and back again."""
-    large = [make_pod(f"p{i}", requests=resources(memory=1 << 62), node="a") for i in range(3)]
-    cache, at_once = cache_of([make_node("a")]), cache_of([make_node("a"), *large])
-    for pod in large:
-        cache.add_pod(pod)
-    for columns in (cache.columns, at_once.columns):
-        assert columns.requested.view[:, 0].tolist() == [0, -(1 << 62), 0]
-        assert columns.nonzero.view[1, 0] == -(1 << 62)
-    for pod in large:
-        cache.remove_pod(pod)
-    assert not cache.columns.requested.view.any()
-    assert not cache.columns.nonzero.view.any()
 
 
 # --- incremental equals from scratch -----------------------------------------------------------
@@ -417,23 +401,6 @@ def test_pods_that_cannot_be_added(uids: tuple[str, ...], text: str) -> None:
     ]
     with pytest.raises(ClusterStateError, match=text):
         ClusterCache.of(named, v1_16.VIEW)
-
-
-def test_replicas_are_counted_class_by_class(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Amounts are added as often as there are classes of pods, however many pods of them run."""
-    asked: list[int] = []
-    count_many = Columns._count_many
-
-    def counted(columns: Columns, counts: Any, info: Any, sign: int) -> None:
-        asked.append(len(counts))
-        count_many(columns, counts, info, sign)
-
-    monkeypatch.setattr(Columns, "_count_many", counted)
-    nodes = [make_node(f"n{at}") for at in range(10)]
-    pods = [make_pod(f"p{at}", {"app": str(at % 3)}, node=f"n{at % 10}") for at in range(300)]
-    cache = ClusterCache.of([*nodes, *pods], v1_36.VIEW)
-    assert asked == [10, 10, 10]
-    assert np.array_equal(cache.columns.pod_count.view, np.full(10, 30))
 
 
 SEEN = ("nodes", "names", "pods", "placed", "requested", "nominated", "listed")

@@ -13,12 +13,10 @@ from hypothesis import strategies as st
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ClusterStateError, DecodeError
 from clusterstate.hypothetical import (
-    CHUNK,
     NOBODY,
     NOW,
     BeyondRowsError,
     ClassesOfRun,
-    PodLists,
     PodsByImportance,
     RowOverlay,
     by_importance,
@@ -66,12 +64,6 @@ def test_up_to_1_13_starts_do_not_count() -> None:
     """Pods of one priority stay as they came."""
     pods = [make_pod("a", priority=1), make_pod("b", priority=2), make_pod("c", priority=1)]
     assert [pod.metadata.name for pod in by_priority(pods)] == ["b", "a", "c"]
-
-
-def test_starts() -> None:
-    """Seconds since the epoch; absent is later than any other."""
-    assert started(pod("x", start=7)) == 7.0
-    assert started(pod("x")) == NOW == np.inf
 
 
 def test_places_by_row() -> None:
@@ -137,24 +129,6 @@ def test_alike_among_some_rows() -> None:
     assert (first.tolist(), of.tolist()) == ([], [])
 
 
-def test_rows_that_changed_are_brought_up_to_date() -> None:
-    """Their list is replaced, never written to."""
-    cache = cache_of([*ALIKE, pod("x")])
-    made = roster(cache)
-    before = made.pods[0]
-    cache.add_pod(pod("y", priority=9))
-    cache.add_pod(pod("far", "new"))
-    made.refresh()
-    assert (names(before), [names(there) for there in made.pods]) == ("x", ["yx", "", "", "far"])
-    assert made.codes.shape == (2, 4)
-    cache.remove_pod(pod("y"))
-    cache.update_node(make_node("b", allocatable=resources(cpu=5, pods=5)))
-    made.refresh()
-    assert names(made.pods[0]) == "x"
-    assert made.codes[:, 0].tolist()[1] == NOBODY
-    assert len({*made.row_classes.tolist()[:3]}) == 3
-
-
 @given(
     st.lists(
         st.tuples(st.sampled_from("abc"), st.integers(0, 2), st.sampled_from([100, 200]), st.booleans()), max_size=9
@@ -176,25 +150,6 @@ def test_law_of_refreshing(steps: list[tuple[str, int, int, bool]]) -> None:
         assert (made.codes[places:] == NOBODY).all()
         kinds = [tuple((row_classes == row).tolist()) for row_classes in (made.row_classes,) for row in row_classes]
         assert kinds == [tuple((fresh.row_classes == row).tolist()) for row in fresh.row_classes]
-
-
-def test_copies_of_pod_lists() -> None:
-    """They keep what they had, and share the rest."""
-    lists, first, then = PodLists(), [pod("a", "n")], [pod("b", "n")]
-    lists.grow(CHUNK + 2)
-    lists.put(0, first)
-    lists.put(CHUNK + 1, first)
-    copy = lists.copy()
-    lists.put(0, then)
-    later = lists.copy()
-    lists.put(0, ())
-    lists.grow(2 * CHUNK + 1)
-    assert (len(copy), len(lists)) == (CHUNK + 2, 2 * CHUNK + 1)
-    assert (copy[0], later[0], lists[0]) == (first, then, ())
-    assert (copy[-1], lists[CHUNK + 1], lists[1:3]) == (first, first, [(), ()])
-    for row in (CHUNK + 2, -CHUNK - 3):
-        with pytest.raises(IndexError):
-            copy[row]
 
 
 def test_amounts_and_tests_by_class() -> None:

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate import node_order
-from clusterstate.cache import ClusterCache
 from clusterstate.node_order import (
     NAMELESS,
     REGION,
@@ -21,7 +20,6 @@ from clusterstate.node_order import (
     zone_key,
     zone_key_stable,
 )
-from kubescheduler.releases import v1_36
 from tests.support.build import make_node
 
 
@@ -116,24 +114,3 @@ def test_as_sorted_anew(steps: list[tuple[int, str, bool]], most: int) -> None:
                 expected = [ordered.index(names[row]) if row in names else NAMELESS for row in range(size)]
                 assert order.ranks(size).tolist() == expected
                 assert [names[row] for row in order.rows(size).tolist()] == ordered
-
-
-def test_one_node_more_sorts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A node that comes is put in its place among the others; they are not sorted again."""
-    cache = ClusterCache.of([make_node(f"node-{at:03d}") for at in range(200)], v1_36.VIEW)
-    before = cache.columns.ranks
-    monkeypatch.setattr("builtins.sorted", None)
-    cache.add_node(make_node("node-100-and-more"))
-    after = cache.columns.ranks
-    assert after.tolist() == [*range(101), *range(102, 201), 101]
-    assert before.tolist() == list(range(200))
-
-
-def test_a_changed_node_keeps_the_names() -> None:
-    """The names of all rows are listed anew when one comes, and not when a node changes."""
-    cache = ClusterCache.of([make_node("a"), make_node("b")], v1_36.VIEW)
-    names = cache.columns.published[0]
-    cache.update_node(make_node("a", label={"changed": "yes"}))
-    assert cache.columns.published[0] is names
-    cache.add_node(make_node("c"))
-    assert cache.columns.published[0] == ("a", "b", "c")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -139,19 +138,6 @@ def test_a_count_looks_only_at_classes_with_its_marks() -> None:
     for at in range(5):
         cache.add_pod(make_pod(f"late{at}", label={"pod": f"late{at}"}, node="n1"))
     assert (asked, int(tally.sums.sum())) == (["early3", "late3"], 2)
-
-
-def test_counts_that_are_forgotten_are_asked_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only so many counts are kept where there is room for no more; what is left over stays current."""
-    monkeypatch.setattr("clusterstate.pod_counts.TALLY_ROWS", 0)
-    cache = cache_of([make_node("n1")])
-    snapshot = cache.snapshot()
-    kept = [
-        snapshot.tally(at, None, lambda _: 1, None if at % 2 else frozenset({("app", "x")}))
-        for at in range(MOST_TALLIES + 1)
-    ]
-    cache.add_pod(make_pod("p", label={"app": "x"}, node="n1"))
-    assert [int(tally.sums.sum()) for tally in kept] == [0] * (MOST_TALLIES // 2) + [1] * (MOST_TALLIES // 2 + 1)
 
 
 def test_pods_that_no_term_tells_apart_share_a_count() -> None:

@@ -54,27 +54,6 @@ def test_amounts_are_rounded_away_from_zero(name: str, thousandths: int, units: 
     assert amount(name, thousandths) == units
 
 
-TRACKED = {
-    "cpu": True,
-    "memory": True,
-    "ephemeral-storage": True,
-    "pods": False,
-    "storage": False,
-    "foo": False,
-    "requests.example.com/gpu": False,
-    GPU: True,
-    "hugepages-1Gi": True,
-    "attachable-volumes-aws-ebs": True,
-    "alpha.kubernetes.io/nvidia-gpu": True,
-}
-
-
-@pytest.mark.parametrize(("name", "kept"), TRACKED.items(), ids=TRACKED)
-def test_which_resources_are_accounted_for(name: str, kept: bool) -> None:
-    """The three fixed ones and the scalar ones."""
-    assert tracked_1_16(name) == kept
-
-
 def containers(*requests: Any) -> tuple[Container, ...]:
     return tuple(Container(requests=FrozenMap(one)) for one in requests)
 
@@ -164,19 +143,8 @@ def test_overhead_counts_with_its_gate_only() -> None:
 GPUS = FrozenMap({NVIDIA_GPU: 2000})
 
 
-def usage(*containers: ResourceList, init: tuple[ResourceList, ...] = ()) -> PodUsage:
-    return account_1_4(
-        PodSpec(tuple(Container(requests=r) for r in containers), tuple(Container(requests=r) for r in init))
-    )
-
-
-@pytest.mark.parametrize(
-    ("name", "tracked"),
-    [("cpu", True), ("memory", True), (NVIDIA_GPU, True), ("ephemeral-storage", False), ("example.com/gpu", False)],
-)
-def test_what_account_is_kept_of(name: str, tracked: bool) -> None:
-    """cpu, memory and GPUs; no other scalar resource."""
-    assert tracked_1_4(name) == tracked
+def usage(*ordinary: ResourceList, init: tuple[ResourceList, ...] = ()) -> PodUsage:
+    return account_1_4(PodSpec(containers(*ordinary), containers(*init)))
 
 
 def test_init_containers_count_for_cpu_and_memory_only() -> None:
@@ -185,31 +153,19 @@ def test_init_containers_count_for_cpu_and_memory_only() -> None:
     assert found.request == {"cpu": 300, "memory": 9}
     assert found.used == {"cpu": 300, "memory": 5}
     assert usage(GPUS, GPUS).request == {NVIDIA_GPU: 4}
-
-
-def test_only_ordinary_containers_make_a_pod_more_than_best_effort() -> None:
-    """1.16 looks at init containers too."""
     assert usage(FrozenMap(), init=(resources(cpu=1),)).best_effort
     assert not usage(resources(cpu=1)).best_effort
-
-
-def test_nonzero_requests_have_defaults() -> None:
-    """100m and 200 MiB for what is not asked for, 0 for what is written as 0."""
     assert usage(FrozenMap(), resources(cpu=0, memory=0)).nonzero == (100, 209715200)
 
 
 HUGE = "hugepages-2Mi"
 
 
-def two_containers(*requests: Any, always: bool = False) -> tuple[Container, ...]:
-    return tuple(Container(requests=FrozenMap(one), restart_policy="Always" if always else None) for one in requests)
-
-
 def spec(*ordinary: Any, init: Any = (), overhead: Any = None, whole: Any = None) -> PodSpec:
     """Thousandths; ``init`` are requests, or containers as they are."""
-    inits = tuple(c if isinstance(c, Container) else two_containers(c)[0] for c in init)
+    inits = tuple(c if isinstance(c, Container) else containers(c)[0] for c in init)
     return PodSpec(
-        two_containers(*ordinary),
+        containers(*ordinary),
         inits,
         overhead=FrozenMap(overhead or {}),
         resources=FrozenMap(whole or {}),
@@ -309,6 +265,12 @@ def test_what_a_pod_asks_for_in_1_36(given_: PodSpec, expected: dict[str, int]) 
     assert dict(usage.request) == dict(usage.used) == expected
 
 
+def test_there_are_no_sidecars_before_1_28() -> None:
+    """An init container that is always restarted counts like any other."""
+    asked, plain = spec({"cpu": 200}, init=[sidecar(cpu=300)]), spec({"cpu": 200}, init=[{"cpu": 300}])
+    assert account_1_27(asked) == account_1_36(plain) != account_1_36(asked)
+
+
 MEBI = 1024 * 1024
 NONZERO_1_36 = {
     "silent": (spec({}, {}), (200, 400 * MEBI), (200, 400 * MEBI)),
@@ -382,21 +344,11 @@ def test_amounts_beyond_64_bits_wrap(account: Any) -> None:
     assert usage.used["memory"] == usage.nonzero[1] == -2
 
 
-def test_there_are_no_sidecars_before_1_28() -> None:
-    """An init container that is always restarted counts like any other."""
-    sidecar = Container("s", requests=FrozenMap({"cpu": 300}), restart_policy="Always")
-    plain = Container("s", requests=sidecar.requests)
-    asked = {"cpu": 200}
-    assert account_1_27(spec(asked, init=[sidecar])) == account_1_36(spec(asked, init=[plain]))
-    assert account_1_27(spec(asked, init=[sidecar])).request["cpu"] == 300
-    assert account_1_36(spec(asked, init=[sidecar])).request["cpu"] == 500
-
-
 @pytest.mark.parametrize(
     ("name", "native", "extended", "scalar"),
     [
-        ("cpu", True, False, False),
         ("storage", True, False, False),
+        ("foo", True, False, False),
         ("example.com/gpu", False, True, True),
         ("nvidia.com/gpu", False, True, True),
         ("requests.example.com/gpu", False, False, False),
@@ -411,12 +363,19 @@ def test_there_are_no_sidecars_before_1_28() -> None:
     ],
 )
 def test_resource_classes(name: str, native: bool, extended: bool, scalar: bool) -> None:
-    """Each resource name falls into the classes of release 1.16."""
-    assert (is_native_resource(name), is_extended_resource(name), is_scalar_resource(name)) == (
-        native,
-        extended,
-        scalar,
-    )
+    """Each resource name falls into the classes of release 1.16, which accounts for the scalar ones; 1.4 for GPUs."""
+    found = is_native_resource(name), is_extended_resource(name), is_scalar_resource(name)
+    assert found == (native, extended, scalar)
+    assert (tracked_1_16(name), tracked_1_4(name)) == (scalar, name == NVIDIA_GPU)
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [("cpu", True, True), ("memory", True, True), ("ephemeral-storage", False, True), ("pods", False, False)],
+)
+def test_fixed_resources_that_are_accounted_for(name: str, old: bool, new: bool) -> None:
+    """Local storage came after 1.4; pods are counted by themselves."""
+    assert (tracked_1_4(name), tracked_1_16(name)) == (old, new)
 
 
 def test_prefix_classes() -> None:

@@ -48,36 +48,12 @@ HERE = f'device.attributes["{DRIVER}"]'
         (f"{HERE}.cores == true", False),
         (f"{HERE}.none && false", False),
         (f"{HERE}.none || true", True),
-        ("true || false && false", True),
-        (r'"a\"b" == "a\"b"', True),
-        ("1 + 2 * 3 == 7 && 7 / 2 == 3 && -7 / 2 == -3 && -7 % 3 == -1 && 0x10 == 16", True),
-        ("1.5 + 0.5 == 2.0 && 1 < 1.5 && dyn(2) == 2.0 && 1e3 > 999", True),
-        ('"a" + "b" == "ab" && [1] + [2] == [1, 2]', True),
         (f'{HERE}.cores > 5 ? {HERE}.mig : "x" == "y"', True),
-        ("false ? true : true ? false : true", False),
-        ("[1, 2].all(x, x > 0) && [1, 2].exists(x, x == 2) && ![1, 2].exists_one(x, x > 0)", True),
-        ("[1, 2, 3].filter(x, x > 1).map(x, x * 2) == [4, 6]", True),
-        ("[1, 2].all(x, [3, 4].exists(y, y == x + 2))", True),
         (f"{HERE}.exists(name, name.startsWith('mo')) && device.attributes.all(d, d.contains('.com'))", True),
         (f"cel.bind(a, {HERE}, a.mig && a.cores == 7)", True),
-        ('{"a": 1}.a == 1 && has({"a": 1}.a) && size({"a": 1}) == 1', True),
         (f'size("abc") == 3 && "abc".size() == 3 && size({HERE}) == 4 && [7][0] == 7', True),
-        ('"a100".matches("^a[0-9]+$") && matches("b", "b")', True),
-        ('"aB".lowerAscii() == "ab" && "aB".upperAscii() == "AB" && " a ".trim() == "a"', True),
-        ('"abc".substring(1) == "bc" && "abc".substring(0, 2) == "ab" && "abc".charAt(1) == "b"', True),
-        ('"a-b".split("-") == ["a", "b"] && ["a", "b"].join("-") == "a-b" && "aa".replace("a", "b") == "bb"', True),
-        ('"abca".indexOf("a") == 0 && "abca".lastIndexOf("a") == 3 && [5, 6].indexOf(6) == 1', True),
-        ('int("7") == 7 && string(7) == "7" && string(true) == "true" && double("1.5") == 1.5 && int(1.9) == 1', True),
-        (
-            'quantity("1500m").isInteger() == false && quantity("2").asInteger() == 2 && quantity("-1").sign() == -1',
-            True,
-        ),
-        ('quantity("1").add(quantity("500m")).sub(1) == quantity("500m") && isQuantity("1Gi")', True),
-        ('quantity("1500m").asApproximateFloat() == 1.5 && !isQuantity("x") && isSemver("1.2.3")', True),
         (f"{HERE}.firmware.major() == 1 && {HERE}.firmware.minor() == 10 && {HERE}.firmware.patch() == 0", True),
-        ("dyn(1) == 1 && true == true", True),
         (f'{HERE}.model.includes("a100") && !{HERE}.model.includes(7) && !{HERE}.firmware.includes("x")', True),
-        ('["a", "b"].includes("b") && ![1].includes("a") && lists.range(100).includes(47)', True),
     ],
 )
 def test_what_an_expression_comes_to(source: str, expected: bool) -> None:
@@ -175,7 +151,7 @@ def test_a_version_that_is_none_fails_every_expression() -> None:
 
 def test_what_costs_too_much() -> None:
     """An evaluation is given up at a cost of a million; nothing absorbs that."""
-    costly = "lists.range(1000).all(x, lists.range(1000).all(y, x + y >= 0)) || true"
+    costly = "lists.range(12).all(x, lists.range(100000 + x).size() > 0) || true"
     with pytest.raises(CostFault, match=r"^operation cancelled: actual cost limit exceeded$"):
         compile_expression(costly)(DRIVER, DEVICE)
 

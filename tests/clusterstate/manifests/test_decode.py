@@ -20,29 +20,26 @@ from clusterstate.objects import (
     EphemeralVolume,
     FrozenMap,
     Grant,
-    ImageVolume,
-    Labels,
     LabelSelector,
     Node,
     ObjectMeta,
     Pod,
     PodCondition,
     PodGrants,
-    PodResourceClaim,
     PortworxVolume,
     PriorityClass,
-    ResourceClaimStatus,
     Service,
     StorageClass,
     VolumeAttachment,
 )
-from tests.support.build import cache_of, labels
+from tests.support.build import labels
 
 
-def pod(name: str = "web-1", **spec: Any) -> dict[str, Any]:
+def pod(name: str = "web-1", status: Any = None, **spec: Any) -> dict[str, Any]:
     """A manifest with one container."""
     spec.setdefault("containers", [{"name": "c"}])
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"}, "spec": spec}
+    more = {} if status is None else {"status": status}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"}, "spec": spec, **more}
 
 
 def raw(manifest: Any) -> msgspec.Raw:
@@ -50,10 +47,10 @@ def raw(manifest: Any) -> msgspec.Raw:
 
 
 def decoded_pod(**spec: Any) -> Pod:
-    """The same from a dictionary and from JSON."""
+    """The same from a dictionary and from JSON, twice."""
     manifest = pod(**spec)
-    one = decode_object(manifest)
-    assert one == Decoder().decode_item(Item("f", raw(manifest), kind="Pod"))
+    one, decoder, item = decode_object(manifest), Decoder(), Item("f", raw(manifest), kind="Pod")
+    assert one == decoder.decode_item(item) == decoder.decode_item(item)
     assert isinstance(one, Pod)
     return one
 
@@ -160,6 +157,15 @@ def test_unknown_fields_are_ignored() -> None:
             {"schedulingGates": [{"name": ["x"]}]},
             "spec.schedulingGates[0].name: must be text, not a list",
         ),
+        (
+            {"status": {"resources": {"requests": {"cpu": []}}}},
+            'status.resources.requests.cpu: must be a quantity such as "100m" or "1Gi", not a list',
+        ),
+        ({"status": {"conditions": [{"type": 1}]}}, "status.conditions[0].type: must be text, not 1; put it in quotes"),
+        (
+            {"status": {"resourceClaimStatuses": [{"name": []}]}},
+            "status.resourceClaimStatuses[0].name: must be text, not a list",
+        ),
     ],
 )
 def test_wrong_types(spec: Any, problem: str) -> None:
@@ -167,27 +173,10 @@ def test_wrong_types(spec: Any, problem: str) -> None:
     assert problems_of(pod(**spec), "cluster.yaml") == [f"cluster.yaml: Pod default/web-1: {problem}"]
 
 
-def test_bad_quantity() -> None:
-    """A quantity that is none is quoted."""
-    (problem,) = problems_of(pod(containers=[{"resources": {"requests": {"cpu": "1O0m"}}}]), "cluster.yaml")
-    assert problem.startswith(
-        'cluster.yaml: Pod default/web-1: spec.containers[0].resources.requests.cpu: quantity "1O0m" is not'
-    )
-
-
-def test_keys_of_parameters_for_a_driver() -> None:
-    """A key that YAML reads as a number is a fault, deep inside too: JSON has none such."""
-    config = [{"opaque": {"driver": "gpu.corp", "parameters": {"a": {1: "x"}}}}]
-    manifest = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "c"}}
-    with pytest.raises(DecodeError) as caught:
-        decode_object({**manifest, "spec": {"config": config}})
-    assert caught.value.problems == (
-        "DeviceClass c: spec.config[0].opaque.parameters: every key in it must be text; put numbers in quotes",
-    )
-
-
 def test_every_fault_is_listed() -> None:
-    """Reading goes on after a fault."""
+    """Reading goes on after a fault; a quantity that is none is quoted."""
+    (problem,) = problems_of(pod(containers=[{"resources": {"requests": {"cpu": "1O0m"}}}]))
+    assert problem.startswith('Pod default/web-1: spec.containers[0].resources.requests.cpu: quantity "1O0m" is not')
     manifest = pod(containers=[{"name": 1, "image": 2}], priority="x")
     manifest["metadata"]["labels"] = {"a": 1, "b": 2}
     assert len(problems_of(manifest)) == 5
@@ -201,10 +190,19 @@ def test_every_fault_is_listed() -> None:
         ({"kind": "Pod", "apiVersion": 1}, "f: apiVersion: must be text, not 1"),
         ({"kind": "Node"}, "f: Node: metadata.name: missing; every object needs a name"),
         ([], "f: must be a Kubernetes object, not a list"),
+        (
+            {
+                "apiVersion": "resource.k8s.io/v1",
+                "kind": "DeviceClass",
+                "metadata": {"name": "c"},
+                "spec": {"config": [{"opaque": {"driver": "gpu.corp", "parameters": {"a": {1: "x"}}}}]},
+            },
+            "f: DeviceClass c: spec.config[0].opaque.parameters: every key in it must be text; put numbers in quotes",
+        ),
     ],
-    ids=["kind missing", "kind wrong", "apiVersion wrong", "nameless", "list"],
+    ids=["kind missing", "kind wrong", "apiVersion wrong", "nameless", "list", "a key that YAML reads as a number"],
 )
-def test_objects_without_identity(manifest: Any, problem: str) -> None:
+def test_what_only_a_dictionary_can_say(manifest: Any, problem: str) -> None:
     """What cannot be named is placed by its file."""
     with pytest.raises(DecodeError) as caught:
         decode_object(manifest, source="f")
@@ -362,17 +360,6 @@ def test_replicas_share_one_spec() -> None:
     assert a.metadata.owner_references is b.metadata.owner_references
 
 
-def test_equal_nodes_share_parts() -> None:
-    """Taints, amounts and images that are equal are one object."""
-    decoder = Decoder()
-    status = {"allocatable": {"cpu": "1"}, "images": [{"names": ["i"], "sizeBytes": 5}]}
-    a, b = (decoder.decode_object({"kind": "Node", "metadata": {"name": n}, "status": status}) for n in "ab")
-    assert isinstance(a, Node)
-    assert isinstance(b, Node)
-    assert a.allocatable is b.allocatable
-    assert a.images is b.images
-
-
 def test_shared_tables_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """A full table starts anew and nothing else changes."""
     monkeypatch.setattr("clusterstate.changes.REMEMBERED", 2)
@@ -395,30 +382,8 @@ def test_manifests_are_kept_where_they_are_needed() -> None:
     assert node.manifest == {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
 
 
-def test_labels_are_read_by_content() -> None:
-    """Label sets are immutable and hashable."""
-    found = decode_object({"kind": "Node", "metadata": {"name": "n", "labels": {"a": "b"}}})
-    expected: Labels = FrozenMap({"a": "b"})
-    assert {found.metadata.labels} == {expected}
-
-
 REQUESTS = {"cpu": "100m", "memory": "1Ki"}
 AMOUNTS = FrozenMap({"cpu": 100, "memory": 1_024_000})
-
-
-def manifest(status: Any = None, **spec: Any) -> dict[str, Any]:
-    spec.setdefault("containers", [{"name": "c"}])
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec, "status": status or {}}
-
-
-def decoded(given: dict[str, Any]) -> Pod:
-    """The same from a dictionary and from JSON, twice."""
-    one = decode_object(given)
-    decoder = Decoder()
-    item = Item("f", msgspec.Raw(msgspec.json.encode(given)), kind="Pod")
-    assert one == decoder.decode_item(item) == decoder.decode_item(item)
-    assert isinstance(one, Pod)
-    return one
 
 
 def test_conditions_keep_type_status_and_reason() -> None:
@@ -427,8 +392,7 @@ def test_conditions_keep_type_status_and_reason() -> None:
         {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler", "message": "m"},
         {"type": "Ready", "lastProbeTime": None, "reason": None},
     ]
-    pod = decoded(manifest({"conditions": conditions}))
-    assert pod.conditions == (
+    assert decoded_pod(status={"conditions": conditions}).conditions == (
         PodCondition("DisruptionTarget", "True", "PreemptionByScheduler"),
         PodCondition("Ready"),
     )
@@ -462,58 +426,7 @@ GRANTS = {
 @pytest.mark.parametrize(("status", "grants"), GRANTS.values(), ids=GRANTS)
 def test_what_was_granted(status: dict[str, Any], grants: PodGrants | None) -> None:
     """Of containers whose status has resources, and of the pod as a whole."""
-    assert decoded(manifest(status)).grants == grants
-
-
-FAULTS = {
-    "grant": ({"containerStatuses": [{"name": "c", "resources": {"requests": {"cpu": "many"}}}]}, "many"),
-    "grant-of-the-pod": ({"resources": {"requests": {"cpu": True}}}, "status.resources.requests.cpu"),
-    "condition": ({"conditions": [{"type": 1}]}, "status.conditions[0].type"),
-    "claims": ({"resourceClaimStatuses": [{"name": []}]}, "status.resourceClaimStatuses[0].name"),
-}
-
-
-@pytest.mark.parametrize(("status", "told"), FAULTS.values(), ids=FAULTS)
-def test_faults_in_a_status_are_told(status: dict[str, Any], told: str) -> None:
-    """From a dictionary and from JSON."""
-    given = manifest(status)
-    with pytest.raises(DecodeError, match="p: status") as caught:
-        decode_object(given)
-    with pytest.raises(DecodeError) as again:
-        Decoder().decode_item(Item("", msgspec.Raw(msgspec.json.encode(given)), kind="Pod"))
-    assert caught.value.problems == again.value.problems
-    assert told in caught.value.problems[0]
-
-
-def test_fields_that_only_1_36_reads() -> None:
-    """User namespaces, restart rules, image volumes, groups and resource claims."""
-    spec = decoded(
-        manifest(
-            containers=[{"name": "c", "restartPolicyRules": [{"action": "RestartAllContainers"}, {}]}],
-            hostUsers=False,
-            volumes=[{"name": "v", "image": {"reference": "data:1"}}],
-            schedulingGroup={"podGroupName": "g"},
-            resourceClaims=[{"name": "a", "resourceClaimName": "x"}, {"name": "b", "resourceClaimTemplateName": "t"}],
-        )
-    ).spec
-    assert spec.containers == (Container("c", restart_rule_actions=("RestartAllContainers", "")),)
-    assert spec.host_users is False
-    assert spec.volumes == (ImageVolume("data:1"),)
-    assert spec.scheduling_group == "g"
-    assert spec.resource_claims == (PodResourceClaim("a", "x"), PodResourceClaim("b", None, "t"))
-
-
-def test_claims_made_from_templates() -> None:
-    """By the name of the entry; none may be needed."""
-    pod = decoded(manifest({"resourceClaimStatuses": [{"name": "a", "resourceClaimName": "p-a"}, {"name": "b"}]}))
-    assert pod.resource_claim_statuses == (ResourceClaimStatus("a", "p-a"), ResourceClaimStatus("b"))
-
-
-def test_a_bound_pod_keeps_its_status() -> None:
-    """Nothing but the node changes."""
-    pod = decoded(manifest({"conditions": [{"type": "Ready"}], "resourceClaimStatuses": [{"name": "b"}]}))
-    bound = pod.on("n")
-    assert (bound.node_name, bound.on("")) == ("n", pod)
+    assert decoded_pod(status=status).grants == grants
 
 
 CAPACITY = {
@@ -544,14 +457,6 @@ def test_storage_capacities_and_attachments() -> None:
     assert decode_object(ATTACHMENT) == VolumeAttachment(ObjectMeta("a"), "d.io", "n", "pv")
     inline = {**ATTACHMENT, "spec": {"attacher": "d.io", "nodeName": "n", "source": {"inlineVolumeSpec": {}}}}
     assert decode_object(inline) == VolumeAttachment(ObjectMeta("a"), "d.io", "n")
-
-
-def test_they_are_part_of_a_cluster() -> None:
-    """Under their own keys, and kept by name."""
-    cluster = {"csiStorageCapacities": [CAPACITY], "volumeAttachments": [ATTACHMENT]}
-    objects = cache_of(decode_cluster(cluster)).objects
-    assert list(objects.csi_storage_capacities) == [("kube-system", "c")]
-    assert list(objects.volume_attachments) == ["a"]
 
 
 @pytest.mark.parametrize(

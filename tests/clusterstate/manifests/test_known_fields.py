@@ -151,24 +151,6 @@ def test_it_passes_nothing_that_would_be_named(manifest: dict[str, Any]) -> None
         assert not known(kind, changed) or not unknown_fields(kind, changed)
 
 
-@pytest.mark.parametrize(
-    ("spec", "passes"),
-    [
-        pytest.param({"containers": [{"name": "c"}]}, True, id="known"),
-        pytest.param({"containers": [{"name": "c", "nosuch": 1}]}, False, id="unknown"),
-        pytest.param({"restartPolicy": "Never"}, True, id="value"),
-        pytest.param({"restartPolicy": "never"}, False, id="no-value"),
-        pytest.param({"restartPolicy": ""}, True, id="empty-value"),
-        pytest.param({"containers": None, "affinity": None}, True, id="null"),
-        pytest.param({"nodeSelector": {"any": "thing"}}, True, id="not-looked-into"),
-        pytest.param({"containers": "many"}, False, id="wrong-type"),
-    ],
-)
-def test_pods(spec: dict[str, Any], passes: bool) -> None:
-    """Pods, which come by the thousand."""
-    assert known("Pod", {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}) == passes
-
-
 def test_every_kind_has_a_shape() -> None:
     """An empty object passes for every type of the tables; what is in none does not."""
     assert [name for name in known_types() if not known(name, {})] == []
