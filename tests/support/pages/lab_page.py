@@ -242,16 +242,19 @@ def let_go(page: Page) -> None:
     settled(page)
 
 
-def violations(page: Page, schemes: Sequence[str] = ("light", "dark")) -> list[str]:
+def violations(page: Page, schemes: Sequence[str] = ("light", "dark"), within: str = "html") -> list[str]:
     """What axe-core finds on the page as it stands, in each colour scheme: rule, element, and why.
 
-    Schemes after the first differ from it in colours alone, so only the rule on these is asked there.
+    Schemes after the first differ from it in colours alone, so only the rule on these is asked there. within: the
+    element that is looked at, as a selector.
     """
     out: list[str] = []
     for at, scheme in enumerate(schemes):
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
         settled(page)
-        out += [f"{scheme}: {fault}" for fault in inaccessible(page, *(["color-contrast"] if at else []))]
+        out += [
+            f"{scheme}: {fault}" for fault in inaccessible(page, *(["color-contrast"] if at else []), within=within)
+        ]
     page.emulate_media(color_scheme=None)
     return out
 

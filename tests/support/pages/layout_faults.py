@@ -77,12 +77,13 @@ def layout_faults(page: Any) -> list[str]:
 AXE = resources.files("axe_playwright_python") / "axe.min.js"
 
 
-def inaccessible(page: Any, *rules: str) -> list[str]:
-    """What axe-core finds on the page as it stands: rule, element, and why. rules: no others; none: all."""
+def inaccessible(page: Any, *rules: str, within: str = "html") -> list[str]:
+    """What axe-core finds in an element as it stands: rule, element, and why. rules: no others; none: all."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE.read_text(encoding="utf-8"))
     options = {"resultTypes": ["violations"], **({"runOnly": list(rules)} if rules else {})}
-    found = page.evaluate("options => axe.run(options).then(found => found.violations)", options)
+    asked = "([within, options]) => axe.run(within, options).then(found => found.violations)"
+    found = page.evaluate(asked, [within, options])
     return [f"{one['id']}: {node['html'][:200]}: {node['failureSummary']}" for one in found for node in one["nodes"]]
 
 
