@@ -40,7 +40,7 @@ def solve(page: Page, exercise: dict[str, Any]) -> None:
         page.wait_for_selector(".exercise-file [role=status] >> text=Saved")
 
 
-@pytest.mark.parametrize("name", ["02-taints", "08-predicate", "09-packing-policy", "10-extender"])
+@pytest.mark.parametrize("name", ["02-taints", "08-predicate", "09-packing-policy"])
 def test_the_start_fails_and_the_solution_passes(name: str, lab: RunningLab, lab_pages: LabPages) -> None:
     """By Check in the page, with the file that the page may edit typed there: manifests, a policy, code. All others:
     tests/kubescheduler/lab/scene/test_exercise_verbs.py."""

@@ -106,22 +106,6 @@ def test_a_place_is_laid_out(place: str, lab: RunningLab, lab_pages: LabPages) -
     assert found == {size["width"]: [] for size in SIZES}
 
 
-def test_the_selected_is_in_view_on_a_phone(lab: RunningLab, lab_pages: LabPages) -> None:
-    """The screen in the bar, and the step of a decision, also when the window becomes narrow."""
-    page = lab_pages.opened(lab, "screen=why", viewport=SIZES[0])
-    settled(page)
-    page.set_viewport_size(SIZES[2])
-    for selected in (".screens [aria-current]", ".strip [aria-selected=true]"):
-        page.wait_for_function(
-            """selected => {
-                const one = document.querySelector(selected);
-                const [box, strip] = [one, one.parentElement].map(each => each.getBoundingClientRect());
-                return box.left >= strip.left && box.right <= strip.right;
-            }""",
-            arg=selected,
-        )
-
-
 def test_cards_follow_the_size_of_the_type(lab: RunningLab, lab_pages: LabPages) -> None:
     """Which grows with the window: what a card has to hold is as high as in a window that was opened so."""
     page = lab_pages.opened(lab, viewport=SIZES[0])

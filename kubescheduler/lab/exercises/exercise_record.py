@@ -128,13 +128,13 @@ class PodsRule(RunRule, frozen=True):
         """What is wrong, in a sentence; empty when nothing is."""
         pattern = getattr(self, self.__struct_fields__[0])
         found = run.pods_called(pattern)
-        return self.fault_among(found) if found else no_such_pod(pattern, run)
+        return self._fault_among(found) if found else no_such_pod(pattern, run)
 
-    def fault_among(self, found: list[PodPlacement]) -> str:
+    def _fault_among(self, found: list[PodPlacement]) -> str:
         """What is wrong with these pods; of the first that something is wrong with, where each is looked at alone."""
-        return next(filter(None, map(self.fault_of_one, found)), "")
+        return next(filter(None, map(self._fault_of_one, found)), "")
 
-    def fault_of_one(self, placement: PodPlacement) -> str:
+    def _fault_of_one(self, placement: PodPlacement) -> str:
         """What is wrong with one pod."""
         raise NotImplementedError
 

@@ -68,8 +68,7 @@ class EveryPlaced(PodsRule, frozen=True):
     by: int | None = None
     """The second of a simulation in which the last of them has to be bound; None: any."""
 
-    def fault_among(self, found: list[PodPlacement]) -> str:
-        """What is wrong; empty when nothing is."""
+    def _fault_among(self, found: list[PodPlacement]) -> str:
         if self.count is not None and len(found) != self.count:
             return f"there are {len(found)} pods {self.pods}, and there have to be {self.count}"
         late = [each for each in found if each.placed is not None and self.by is not None and each.placed > self.by]
@@ -88,8 +87,7 @@ class OnNodes(PodsRule, frozen=True):
     there: bool
     """Whether on them, or elsewhere."""
 
-    def fault_among(self, found: list[PodPlacement]) -> str:
-        """What is wrong; empty when nothing is."""
+    def _fault_among(self, found: list[PodPlacement]) -> str:
         wrong = [each for each in found if each.node is None or (each.node in self.nodes) is not self.there]
         return _those(wrong)
 
@@ -97,8 +95,7 @@ class OnNodes(PodsRule, frozen=True):
 class NodesUsed(Bounded, frozen=True):
     """``nodesUsed``: on how many nodes the pods of a name run, each of them running."""
 
-    def fault_among(self, found: list[PodPlacement]) -> str:
-        """What is wrong; empty when nothing is."""
+    def _fault_among(self, found: list[PodPlacement]) -> str:
         if waiting := [each for each in found if each.node is None]:
             return _those(waiting)
         used = sorted({each.node for each in found if each.node})
@@ -112,8 +109,7 @@ class NodesUsed(Bounded, frozen=True):
 class HowManyRun(Bounded, frozen=True):
     """``running``: how many pods of a name have a node."""
 
-    def fault_among(self, found: list[PodPlacement]) -> str:
-        """What is wrong; empty when nothing is."""
+    def _fault_among(self, found: list[PodPlacement]) -> str:
         running = [each for each in found if each.node is not None]
         if self.most is not None and len(running) > self.most:
             return f"{len(running)} run, and {self.most} may: {_those(running)}"
@@ -178,8 +174,7 @@ class Apart(PodsRule, frozen=True):
     seconds: int = 1
     """The least between two of them."""
 
-    def fault_among(self, found: list[PodPlacement]) -> str:
-        """What is wrong; empty when nothing is."""
+    def _fault_among(self, found: list[PodPlacement]) -> str:
         bound = sorted((each.placed, each.name) for each in found if each.placed is not None)
         close = [(one, two) for one, two in itertools.pairwise(bound) if two[0] - one[0] < self.seconds]
         if not close:
@@ -232,8 +227,7 @@ class RefusedFor(PodsRule, frozen=True):
         if not fields.has("exactly") and fields.data.get("reason") in (None, ""):
             needed_text(fields, "reason")
 
-    def fault_of_one(self, placement: PodPlacement) -> str:
-        """What is wrong; empty when nothing is."""
+    def _fault_of_one(self, placement: PodPlacement) -> str:
         reasons = [] if placement.decision is None else placement.decision.reasons().get(self.node, [])
         if any(self.reason in reason for reason in reasons) and self.exactly in ("", *reasons[: len(reasons) == 1]):
             return ""
@@ -249,8 +243,7 @@ class FittingNodes(PodsRule, frozen=True):
     nodes: tuple[str, ...]
     """The nodes."""
 
-    def fault_among(self, found: list[PodPlacement]) -> str:
-        """What is wrong; empty when nothing is."""
+    def _fault_among(self, found: list[PodPlacement]) -> str:
         faults = [fault for each in found for fault in self._faults_of_one(each)]
         return "; ".join(faults)
 
@@ -273,8 +266,7 @@ class Tolerates(PodsRule, frozen=True):
     values: tuple[str, ...]
     """The taints' values."""
 
-    def fault_among(self, found: list[PodPlacement]) -> str:
-        """What is wrong; empty when nothing is."""
+    def _fault_among(self, found: list[PodPlacement]) -> str:
         faults = dict.fromkeys(f"{each.name} {fault}" for each in found for fault in self._faults_of_one(each.pod))
         return "; ".join(faults)
 
@@ -298,8 +290,7 @@ class StaysPending(PodsRule, frozen=True):
     message: str = ""
     """A part of the release's message."""
 
-    def fault_among(self, found: list[PodPlacement]) -> str:
-        """What is wrong; empty when nothing is."""
+    def _fault_among(self, found: list[PodPlacement]) -> str:
         wrong = [each for each in found if each.node is not None or self.message not in each.message]
         return "; ".join(map(where, wrong))
 
@@ -328,8 +319,7 @@ class ScoresAre(PodsRule, frozen=True):
             needed_texts(fields, "order")
         return cls(needed_text(fields, "pod"), order, values, fields.text("rule"))
 
-    def fault_of_one(self, placement: PodPlacement) -> str:
-        """What is wrong; empty when nothing is."""
+    def _fault_of_one(self, placement: PodPlacement) -> str:
         decision = placement.decision
         if decision is None:
             return f"nothing is known of the scores of {placement.name}"

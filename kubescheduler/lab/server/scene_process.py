@@ -22,7 +22,7 @@ from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import attrs
 import msgspec
@@ -43,29 +43,10 @@ _STOP = "stop"
 _DIED = "the process of this tab ended, and nothing of it is an answer"
 
 
-class ShownScene(Protocol):
-    """What is asked of a scene here; everything else is asked through verbs."""
-
-    @property
-    def version(self) -> int:
-        """Grows with each change."""
-        ...
-
-    def watched(self) -> Any:
-        """The paths of files outside that it is made of."""
-        ...
-
-    def reread(self) -> list[str]:
-        """Reads these again; what is wrong with them."""
-        ...
-
-
-class Opens(Protocol):
-    """Makes scenes."""
-
-    def __call__(self, asked: Mapping[str, Any]) -> ShownScene:
-        """The scene that the page asks for. Raises InputError with every problem."""
-        ...
+Opens = Callable[[Mapping[str, Any]], Any]
+"""Makes the scene that the page asks for: it has ``version``, which grows with each change, ``watched`` for the files
+outside that it is made of, and ``reread``, which reads these again and gives what is wrong with them; everything else
+is asked through verbs. Raises InputError with every problem."""
 
 
 class SceneCode(msgspec.Struct, frozen=True):
@@ -246,7 +227,7 @@ class _ScenePlayer:
 
     def __init__(self, connection: Connection, code: SceneCode) -> None:
         self._connection, self._code = connection, code
-        self._scene: ShownScene | None = None
+        self._scene: Any = None
         self._stopped = 0
 
     def play(self) -> None:

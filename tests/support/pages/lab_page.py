@@ -14,7 +14,7 @@ import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import urlsplit
 
 import attrs
@@ -55,18 +55,8 @@ Browser = Any
 """playwright.sync_api.Browser"""
 
 
-class ServedLab(Protocol):
-    """A lab that answers, in a process or in this one."""
-
-    @property
-    def address(self) -> str:
-        """The page's, with the token."""
-        ...
-
-    @property
-    def origin(self) -> str:
-        """Scheme, host and port."""
-        ...
+ServedLab = Any
+"""A lab that answers, in a process (RunningLab) or in this one (LabServer): it has ``address`` and ``origin``."""
 
 
 @attrs.frozen
