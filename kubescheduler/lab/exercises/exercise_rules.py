@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
@@ -480,11 +480,6 @@ def within(path: Sequence[str], pattern: Sequence[str]) -> bool:
     return bool(path) and pattern[0] in ("*", path[0]) and within(path[1:], pattern[1:])
 
 
-def within_any(path: Sequence[str], patterns: Iterable[Sequence[str]]) -> bool:
-    """Whether a path is a place of one of the patterns, or below one."""
-    return any(within(path, pattern) for pattern in patterns)
-
-
 def shown_path(path: Sequence[str]) -> str:
     """A path as messages show it: ``spec.containers[0].image``."""
     out = ""
@@ -512,7 +507,7 @@ class ForbiddenFields(FilesRule, frozen=True):
             for file, documents in files.documents.items()
             for document in documents
             for path, value in leaves(document)
-            if within_any(path, patterns)
+            if any(within(path, pattern) for pattern in patterns)
             and (not self.values or any(fnmatchcase(str(value), pattern) for pattern in self.values))
         ]
         return "; ".join(found)

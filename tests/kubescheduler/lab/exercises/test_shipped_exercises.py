@@ -11,6 +11,7 @@ import pytest
 
 from benchmarks.structure import ROOT
 from clusterstate.errors import ConfigError
+from kubescheduler.lab import BUNDLED_CLUSTER
 from kubescheduler.lab.exercises.checking import check_work
 from kubescheduler.lab.exercises.exercise_reading import (
     SHIPPED,
@@ -432,7 +433,7 @@ for package, source, target, names in build.data_files:
 
 
 def test_every_file_of_the_exercises_is_in_the_wheel(tmp_path: Path) -> None:
-    """setup.cfg names them all: tasks, starts, solutions and hidden scenarios."""
+    """setup.cfg names them all: tasks, starts, solutions and hidden scenarios; and the cluster that the lab brings."""
     done = subprocess.run(
         [sys.executable, "-B", "-W", "ignore", "-c", BUILD, str(tmp_path)],
         cwd=ROOT,
@@ -441,7 +442,7 @@ def test_every_file_of_the_exercises_is_in_the_wheel(tmp_path: Path) -> None:
         check=True,
     )
     wanted = {str(path.relative_to(ROOT)) for path in SHIPPED.rglob("*") if path.is_file()}
-    wanted = {path for path in wanted if "__pycache__" not in path}
+    wanted = {path for path in wanted if "__pycache__" not in path} | {str(BUNDLED_CLUSTER.relative_to(ROOT))}
     assert len(wanted) > 90
     assert wanted <= set(done.stdout.split())
 
