@@ -1,13 +1,24 @@
-"""HostName and MatchNodeSelector."""
+"""HostName, MatchNodeSelector, CheckNodeLabelPresence and features that nodes declare."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
 
 from clusterstate.changes import Reads
-from clusterstate.objects import Affinity, NodeAffinity, NodeSelectorTerm, Requirement
-from predicates.node_identity import NODE_IDENTITY, pod_fits_host, pod_match_node_selector
+from clusterstate.objects import Affinity, Container, NodeAffinity, NodeSelectorTerm, Requirement
+from predicates.node_identity import (
+    HOST_NETWORK_USERS,
+    LABEL_PRESENCE,
+    NODE_IDENTITY,
+    RESTART_ALL,
+    label_presence_factory,
+    needed_features,
+    pod_fits_host,
+    pod_match_node_selector,
+)
 from predicates.types import PredicateArgs
 from tests.support.build import Cluster, labels, make_node, make_pod, names_where
 
@@ -89,3 +100,68 @@ def test_plain_pods_skip_the_selector() -> None:
     pod = cluster.info(make_pod())
     assert not NODE_IDENTITY["MatchNodeSelector"](PredicateArgs()).applies(pod)
     assert pod_match_node_selector(pod, cluster.snapshot) == {}
+
+
+NODES_LABELS = [
+    make_node("none"),
+    make_node("one", {"zone": "a"}),
+    make_node("empty", {"zone": ""}),
+    make_node("both", {"zone": "a", "retiring": "soon"}),
+]
+
+
+@pytest.mark.parametrize(
+    ("labels", "presence", "failing"),
+    [
+        pytest.param(["zone"], True, ["none"], id="must-have"),
+        pytest.param(["zone"], False, ["one", "empty", "both"], id="must-lack"),
+        pytest.param(["zone", "retiring"], True, ["none", "one", "empty"], id="must-have-all"),
+        pytest.param(["zone", "retiring"], False, ["one", "empty", "both"], id="must-lack-all"),
+        pytest.param(["nope"], True, ["none", "one", "empty", "both"], id="nobody-has"),
+        pytest.param(["nope"], False, [], id="nobody-has-lack"),
+    ],
+)
+def test_labels_must_be_there_or_not(labels: list[str], presence: bool, failing: list[str]) -> None:
+    """Each listed label on its own; an empty value is there."""
+    cluster = Cluster(NODES_LABELS)
+    rule = label_presence_factory("Custom", tuple(labels), presence)(PredicateArgs())
+    assert rule.name == "Custom"
+    verdict = rule.check(cluster.info(make_pod()), cluster.snapshot)
+    assert list(verdict) == [LABEL_PRESENCE]
+    assert names_where(cluster.snapshot, verdict[LABEL_PRESENCE]) == failing
+
+
+@pytest.mark.parametrize("presence", [True, False])
+def test_no_labels_pass(presence: bool) -> None:
+    """And need not be checked."""
+    cluster = Cluster(NODES_LABELS)
+    rule = label_presence_factory("CheckNodeLabelPresence", (), presence)(PredicateArgs())
+    pod = cluster.info(make_pod())
+    assert not rule.applies(pod)
+    assert not rule.check(pod, cluster.snapshot)[LABEL_PRESENCE].any()
+
+
+RESTARTS = Container("c", restart_rule_actions=("Restart", "RestartAllContainers"))
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        pytest.param({}, set(), id="none"),
+        pytest.param({"containers": (Container("a"), RESTARTS)}, {RESTART_ALL}, id="container"),
+        pytest.param({"init_containers": (RESTARTS,)}, {RESTART_ALL}, id="init-container"),
+        pytest.param({"containers": (Container("a", restart_rule_actions=("Restart",)),)}, set(), id="other-action"),
+        pytest.param({"host_network": True, "host_users": False}, {HOST_NETWORK_USERS}, id="host-network"),
+        pytest.param({"host_network": True, "host_users": True}, set(), id="host-users"),
+        pytest.param({"host_network": True}, set(), id="host-users-by-default"),
+        pytest.param({"host_users": False}, set(), id="own-network"),
+        pytest.param(
+            {"host_network": True, "host_users": False, "containers": (RESTARTS,)},
+            {RESTART_ALL, HOST_NETWORK_USERS},
+            id="both",
+        ),
+    ],
+)
+def test_features_follow_from_the_spec(fields: dict[str, Any], expected: set[str]) -> None:
+    """Of two features, as far as scheduling infers any."""
+    assert needed_features(make_pod(**fields).spec) == expected

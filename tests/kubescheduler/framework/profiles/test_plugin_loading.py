@@ -1,4 +1,4 @@
-"""Loading custom plugins, and reading their args."""
+"""Loading custom plugins, reading their args, and registering them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,18 @@ from typing import Any
 import attrs
 import pytest
 
-from clusterstate.errors import ConfigError
+from clusterstate.errors import ConfigError, RegistryError
 from kubescheduler.framework.profiles import plugin_loading as loading
-from kubescheduler.framework.profiles.plugin_loading import Unknown, decode_into, entry_point_plugins, load_factory
+from kubescheduler.framework.profiles.plugin_loading import (
+    PluginRegistry,
+    Unknown,
+    decode_into,
+    entry_point_plugins,
+    load_factory,
+    registry_with,
+    with_plugin,
+)
+from tests.support.deciders import plugin
 
 NO_HANDLE: Any = None
 
@@ -156,3 +165,42 @@ def test_documents_that_cannot_be_read(given: Unknown) -> None:
     """They are faults of the configuration."""
     with pytest.raises(ConfigError):
         decode_into(given, Args)
+
+
+def make(args: Any, handle: Any) -> Any:
+    return plugin("A")
+
+
+def test_names_are_unique() -> None:
+    """A name can be registered once, and again when it was taken out."""
+    registry = PluginRegistry({"A": make})
+    with pytest.raises(RegistryError, match=r"^a plugin named A already exists$"):
+        registry.register("A", make)
+    registry.unregister("A")
+    with pytest.raises(RegistryError, match=r"^no plugin named A exists$"):
+        registry.unregister("A")
+    registry.register("A", make)
+    assert dict(registry) == {"A": make}
+    assert len(registry) == 1
+
+
+def test_merging_is_all_or_nothing() -> None:
+    """Every clash is told, and nothing is added then."""
+    registry = PluginRegistry({"A": make, "B": make})
+    with pytest.raises(RegistryError) as raised:
+        registry.merge({"C": make, "A": make, "B": make})
+    assert raised.value.problems == ("a plugin named A already exists", "a plugin named B already exists")
+    assert "C" not in registry
+    registry.merge({"C": make})
+    assert list(registry) == ["A", "B", "C"]
+
+
+def test_options() -> None:
+    """Plugins are brought along without changing the scheduler's own map."""
+    in_tree = {"A": make}
+    registry = registry_with(in_tree, [with_plugin("B", make), with_plugin("C", make)])
+    assert list(registry) == ["A", "B", "C"]
+    assert list(in_tree) == ["A"]
+    with pytest.raises(RegistryError) as raised:
+        registry_with(in_tree, [with_plugin("A", make), with_plugin("D", make), with_plugin("D", make)])
+    assert raised.value.problems == ("a plugin named A already exists", "a plugin named D already exists")

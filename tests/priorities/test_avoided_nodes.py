@@ -1,15 +1,70 @@
-"""NodePreferAvoidPodsPriority."""
+"""TaintTolerationPriority and NodePreferAvoidPods."""
 
 from __future__ import annotations
 
 import pytest
 
-from clusterstate.objects import Node, OwnerReference
-from priorities.avoided_nodes import ANNOTATION, PREFER_AVOID, parse_avoided
+from clusterstate.objects import Node, OwnerReference, Taint, Toleration
+from priorities.avoided_nodes import ANNOTATION, PREFER_AVOID, TAINT_TOLERATION, parse_avoided
 from priorities.types import PriorityArgs
 from tests.support.build import Cluster, make_node, make_pod
 
-PRIORITY = PREFER_AVOID["NodePreferAvoidPodsPriority"].make(PriorityArgs())
+PRIORITY = TAINT_TOLERATION["TaintTolerationPriority"].make(PriorityArgs())
+
+
+def soft(key: str, value: str = "") -> Taint:
+    return Taint(key, value, "PreferNoSchedule")
+
+
+NODES = [
+    make_node("clean"),
+    make_node("hard", taints=(Taint("a", "", "NoSchedule"), Taint("a", "", "NoExecute"))),
+    make_node("one", taints=(soft("a", "1"),)),
+    make_node("three", taints=(soft("a", "1"), soft("b"), soft("c", "3"))),
+]
+
+# tolerations, mapped, reduced
+CASES = {
+    "none": ((), [0, 0, 1, 3], [10, 10, 7, 0]),
+    "equal": ((Toleration("a", "Equal", "1"),), [0, 0, 0, 2], [10, 10, 10, 0]),
+    "other-value": ((Toleration("a", "Equal", "2"),), [0, 0, 1, 3], [10, 10, 7, 0]),
+    "exists": ((Toleration("a", "Exists"), Toleration("c", "Exists")), [0, 0, 0, 1], [10, 10, 10, 0]),
+    "of-this-effect": ((Toleration("a", "Exists", effect="PreferNoSchedule"),), [0, 0, 0, 2], [10, 10, 10, 0]),
+    "of-another-effect": ((Toleration("", "Exists", effect="NoSchedule"),), [0, 0, 1, 3], [10, 10, 7, 0]),
+    "blank-tolerates-empty-values": ((Toleration(),), [0, 0, 1, 2], [10, 10, 5, 0]),
+    "everything": ((Toleration("", "Exists"),), [0, 0, 0, 0], [10, 10, 10, 10]),
+}
+
+
+@pytest.mark.parametrize(("tolerations", "mapped", "reduced"), CASES.values(), ids=CASES)
+def test_untolerated_soft_taints_cost(
+    tolerations: tuple[Toleration, ...], mapped: list[int], reduced: list[int]
+) -> None:
+    """The node with the most of them has 0, one without any 10."""
+    cluster = Cluster(NODES)
+    pod = cluster.info(make_pod(tolerations=tolerations))
+    raw = PRIORITY.map(pod, cluster.snapshot)
+    assert raw.tolist() == mapped
+    assert PRIORITY.reduce is not None
+    assert PRIORITY.reduce(pod, cluster.snapshot, raw).tolist() == reduced
+
+
+CONSTANT = {
+    "everything": (Toleration("", "Exists"), 10),
+    "everything-soft": (Toleration("", "Exists", effect="PreferNoSchedule"), 10),
+    "everything-hard": (Toleration("", "Exists", effect="NoSchedule"), None),
+    "one-key": (Toleration("a", "Exists"), None),
+    "blank": (Toleration(), None),
+}
+
+
+@pytest.mark.parametrize(("toleration", "score"), CONSTANT.values(), ids=CONSTANT)
+def test_a_pod_that_tolerates_all_scores_10_everywhere(toleration: Toleration, score: int | None) -> None:
+    """The pod alone decides, if it minds no soft taint at all."""
+    assert PRIORITY.constant(Cluster().info(make_pod(tolerations=(toleration,)))) == score
+
+
+PRIORITY_PREFER_AVOID = PREFER_AVOID["NodePreferAvoidPodsPriority"].make(PriorityArgs())
 ENTRY = '{"podSignature": {"podController": {"kind": "ReplicaSet", "uid": "u1"}}}'
 AVOIDED = f'{{"preferAvoidPods": [{ENTRY}]}}'
 
@@ -18,7 +73,12 @@ def annotated(name: str, text: str) -> Node:
     return make_node(name, annotations={ANNOTATION: text})
 
 
-NODES = [make_node("free"), annotated("avoiding", AVOIDED), annotated("broken", "{"), annotated("empty", "")]
+NODES_PREFER_AVOID = [
+    make_node("free"),
+    annotated("avoiding", AVOIDED),
+    annotated("broken", "{"),
+    annotated("empty", ""),
+]
 
 OWNERS = {
     "avoided": (OwnerReference("ReplicaSet", "web", "u1", True), [10, 0, 10, 10]),
@@ -30,10 +90,10 @@ OWNERS = {
 @pytest.mark.parametrize(("owner", "scores"), OWNERS.values(), ids=OWNERS)
 def test_a_node_is_avoided_by_kind_and_uid(owner: OwnerReference, scores: list[int]) -> None:
     """Both have to be equal; a broken or empty annotation avoids nobody."""
-    cluster = Cluster(NODES)
+    cluster = Cluster(NODES_PREFER_AVOID)
     pod = cluster.info(make_pod(owners=(owner,)))
-    assert PRIORITY.constant(pod) is None
-    assert PRIORITY.map(pod, cluster.snapshot).tolist() == scores
+    assert PRIORITY_PREFER_AVOID.constant(pod) is None
+    assert PRIORITY_PREFER_AVOID.map(pod, cluster.snapshot).tolist() == scores
 
 
 UNAVOIDABLE = {
@@ -52,8 +112,8 @@ def test_pods_of_other_controllers_score_10_everywhere(owners: tuple[OwnerRefere
     """Only replication controllers and replica sets can be avoided."""
     cluster = Cluster([annotated("n", AVOIDED.replace("ReplicaSet", "StatefulSet"))])
     pod = cluster.info(make_pod(owners=owners))
-    assert PRIORITY.constant(pod) == 10
-    assert PRIORITY.map(pod, cluster.snapshot).tolist() == [10]
+    assert PRIORITY_PREFER_AVOID.constant(pod) == 10
+    assert PRIORITY_PREFER_AVOID.map(pod, cluster.snapshot).tolist() == [10]
 
 
 WEB = ("ReplicaSet", "u1")

@@ -1,4 +1,4 @@
-"""NodeAffinityPriority."""
+"""NodeAffinityPriority and NodeLabel."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from clusterstate.objects import Affinity, NodeAffinity, NodeSelectorTerm, PreferredSchedulingTerm, Requirement
 from clusterstate.selectors.matching import SelectorError
-from priorities.node_labels import NODE_AFFINITY
+from priorities.node_labels import NODE_AFFINITY, NODE_LABEL, node_label_factory
 from priorities.types import PriorityArgs
 from tests.support.build import Cluster, make_node, make_pod
 
@@ -87,3 +87,29 @@ def test_a_pod_with_a_preference_is_not_constant() -> None:
     """Its score depends on nodes."""
     pod = Cluster().info(make_pod(affinity=Affinity(NodeAffinity(preferred=(prefers(1, ZONE1),)))))
     assert PRIORITY.constant(pod) is None
+
+
+NODES_NODE_LABEL = [
+    make_node("with", {"ssd": "yes"}),
+    make_node("empty", {"ssd": ""}),
+    make_node("without", {"hdd": "yes"}),
+]
+
+CASES_NODE_LABEL = {"wanted": (True, [10, 10, 0]), "unwanted": (False, [0, 0, 10])}
+
+
+@pytest.mark.parametrize(("presence", "scores"), CASES_NODE_LABEL.values(), ids=CASES_NODE_LABEL)
+def test_node_label(presence: bool, scores: list[int]) -> None:
+    """Whether the label exists counts, not its value."""
+    cluster = Cluster(NODES_NODE_LABEL)
+    priority = node_label_factory("Ssd", "ssd", presence)(PriorityArgs())
+    assert priority.name == "Ssd"
+    assert priority.map(cluster.info(make_pod()), cluster.snapshot).tolist() == scores
+
+
+def test_equal_priority() -> None:
+    """Every node scores 1, not 10."""
+    cluster = Cluster(NODES_NODE_LABEL)
+    priority, pod = NODE_LABEL["EqualPriority"].make(PriorityArgs()), cluster.info(make_pod())
+    assert priority.constant(pod) == 1
+    assert priority.map(pod, cluster.snapshot).tolist() == [1, 1, 1]
