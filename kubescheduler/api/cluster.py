@@ -17,18 +17,21 @@ from kubescheduler.api.what_if import WhatIf
 from kubescheduler.core.results import CopiedAsItself
 from kubescheduler.engine.engine_contract import filled_cache
 from kubescheduler.inputs import manifest_builders
-from kubescheduler.inputs.entries import Entries, Entry, key_of, shared
 from kubescheduler.inputs.given import (
     GATES,
     GATES_TEXT,
     KINDS_OF_GIVEN,
+    Entries,
+    Entry,
     Given,
     checked_name,
     decoded,
     found_in,
     given_again,
+    key_of,
     read_paths,
     refuse,
+    shared,
     wrong_type,
 )
 from kubescheduler.releases.lookup import release_named
@@ -358,7 +361,7 @@ class Cluster(CopiedAsItself, WhatIf):
         >>> [pod.key for pod in Cluster().node("a").node("b").to_place(agent).pods]
         ['default/agent-a', 'default/agent-b']
         """
-        from kubescheduler.inputs.pods import PodAsking
+        from kubescheduler.inputs.given import PodAsking
 
         strictness = strictness_of(validate, self._strictness).under(self._strictness.accepted)
         find, classes = partial(self._find, "Pod"), self._classes

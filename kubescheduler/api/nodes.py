@@ -18,7 +18,13 @@ from kubescheduler.api.engine_choice import engine_spec, tie_break_of
 from kubescheduler.api.whole_runs import workload_of
 from kubescheduler.inputs.given import NUMBER, TEXT, WHOLE, Given, checked_cluster, flat, found_in, refuse, wrong_type
 from kubescheduler.planning import rebalance as moves
-from kubescheduler.planning.expanders import EXPANDERS, NODES_A_SCALE_UP, Expander, checked_expanders, priorities_of
+from kubescheduler.planning.cluster_autoscaler import (
+    EXPANDERS,
+    NODES_A_SCALE_UP,
+    Expander,
+    checked_expanders,
+    priorities_of,
+)
 from kubescheduler.planning.node_plan import BY, TRIES, NodePlan, autoscaled_plan, plan_nodes
 from kubescheduler.planning.node_trials import daemon_set_key, pending_pods
 from kubescheduler.planning.rebalance import Rebalanced

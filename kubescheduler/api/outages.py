@@ -17,8 +17,7 @@ from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.inputs.given import TEXT, checked_cluster, flat, refuse, wrong_type
 from kubescheduler.planning.departures import Fate
 from kubescheduler.planning.displaced import played
-from kubescheduler.planning.outage import lose
-from kubescheduler.planning.outage_report import Outage, Outages, worst_first
+from kubescheduler.planning.outage import Outage, Outages, lose, worst_first
 from kubescheduler.planning.rehearsal import LOST_NODE, Rehearsal, after_waiting
 
 LABELS = {"zone": (STABLE_ZONE, ZONE), "region": (STABLE_REGION, REGION), "hostname": ("kubernetes.io/hostname",)}

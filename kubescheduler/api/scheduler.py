@@ -17,8 +17,7 @@ from kubescheduler.core.equal_runs import placed_in_order
 from kubescheduler.core.results import NotPickled, OneAtATime, in_turn
 from kubescheduler.engine.engine_contract import cache_for
 from kubescheduler.extender.access import LIVE
-from kubescheduler.inputs.entries import key_of, named
-from kubescheduler.inputs.given import TEXT, WHOLE, checked_cluster, refuse, shown_argument, wrong_type
+from kubescheduler.inputs.given import TEXT, WHOLE, checked_cluster, key_of, named, refuse, shown_argument, wrong_type
 
 if TYPE_CHECKING:
     from clusterstate.objects import Pod

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Self
 from clusterstate.errors import DecodeError
 from clusterstate.objects import Pod
 from kubescheduler.inputs import manifest_builders
-from kubescheduler.inputs.entries import key_of
+from kubescheduler.inputs.given import key_of
 
 if TYPE_CHECKING:
     from clusterstate.objects import Node
-    from kubescheduler.inputs.entries import Entry, Key
+    from kubescheduler.inputs.given import Entry, Key
     from kubescheduler.inputs.manifest_builders import Amount, Edit, Manifest
 
 STAYS_ON_NODE = ("DaemonSet", "Node")

@@ -18,7 +18,6 @@ from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.engine_choice import described, gates_text, plugin_options
 from kubescheduler.api.scheduler import Scheduler
-from kubescheduler.inputs.entries import key_of
 from kubescheduler.inputs.given import (
     GATES,
     GATES_TEXT,
@@ -29,6 +28,7 @@ from kubescheduler.inputs.given import (
     flat,
     found_in,
     is_text,
+    key_of,
     refuse,
     shown_argument,
     wrong_type,

@@ -182,7 +182,7 @@ def _write_report(
     path: str, results: DryRunResults, process: DryRunProcess, settings: LiveSettings, real_release: str
 ) -> None:
     from kubescheduler.report.html_report import render
-    from kubescheduler.sources.file_bytes import write_whole
+    from kubescheduler.sources.files import write_whole
 
     engine = settings.engine
     names = ("the real scheduler", f"{engine.release}, dry run")

@@ -113,7 +113,7 @@ class EngineOptions(NamedTuple):
     def write_config(self) -> None:
         """Writes the completed configuration where ``--write-config-to`` says. Raises InputError."""
         from clusterstate.errors import InputError
-        from kubescheduler.sources.file_bytes import write_whole
+        from kubescheduler.sources.files import write_whole
 
         assert self.write_config_to is not None
         spec = self.spec()

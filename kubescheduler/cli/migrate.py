@@ -168,7 +168,7 @@ def _text(policy: str) -> str:
 
     from clusterstate.errors import ConfigError
     from kubescheduler.config.config_text import read_text
-    from kubescheduler.sources.file_bytes import read_bytes
+    from kubescheduler.sources.files import read_bytes
     from kubescheduler.sources.limits import TooLongError, check_values
 
     if policy != "-":

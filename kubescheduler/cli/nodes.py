@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kubescheduler.cli.cluster_options import ClusterPlace
     from kubescheduler.core.selection import TieBreak
     from kubescheduler.engine.engine_contract import Engine
-    from kubescheduler.planning.expanders import Expander
+    from kubescheduler.planning.cluster_autoscaler import Expander
     from kubescheduler.planning.node_plan import LeftOver, NodePlan, ScaleStep
     from kubescheduler.planning.rebalance import Rebalanced
     from kubescheduler.planning.removable_nodes import Removals
@@ -260,7 +260,7 @@ def _expander(names: str, file: str | None, seed: int | None, most: int, priced:
     from pathlib import Path
 
     from kubescheduler.config.config_text import parse_document, read_document
-    from kubescheduler.planning.expanders import Expander, checked_expanders, priorities_of
+    from kubescheduler.planning.cluster_autoscaler import Expander, checked_expanders, priorities_of
 
     document = None if file is None else read_document(Path(file))
     checked = checked_expanders(names, priced=priced, priorities=document)

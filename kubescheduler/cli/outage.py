@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from kubescheduler.cli.cluster_options import ClusterPlace
-    from kubescheduler.planning.outage_report import Outage, Outages
+    from kubescheduler.planning.outage import Outage, Outages
     from kubescheduler.report.ci_results import Suite
     from kubescheduler.report.sections import Section
 
@@ -88,7 +88,7 @@ def outage(
 
 
 def _each(found: Outage | Outages) -> Sequence[Outage]:
-    from kubescheduler.planning.outage_report import Outages
+    from kubescheduler.planning.outage import Outages
 
     return found.domains if isinstance(found, Outages) else (found,)
 
@@ -114,7 +114,7 @@ def _sections(found: Outage | Outages, *, paged: bool) -> Iterator[Section]:
     """Of all domains a table; a page has the pods of each that does not survive too, and what refused them."""
     from kubescheduler.cli.explanation import MOST_EVIDENCE, evidence_of_displaced
     from kubescheduler.planning.displaced import HEADER
-    from kubescheduler.planning.outage_report import DOMAINS, Outages
+    from kubescheduler.planning.outage import DOMAINS, Outages
     from kubescheduler.report.displaced_sections import outage_sections
     from kubescheduler.report.sections import Section
 

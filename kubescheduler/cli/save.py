@@ -17,8 +17,7 @@ from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.cli.cluster_options import ServerCluster
 from kubescheduler.cli.engine_options import remark, remarks
 from kubescheduler.cli.output import list_document
-from kubescheduler.sources.file_bytes import whole_file
-from kubescheduler.sources.files import check_place
+from kubescheduler.sources.files import check_place, whole_file
 
 if TYPE_CHECKING:
     import gzip

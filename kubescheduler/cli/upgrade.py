@@ -169,7 +169,7 @@ def _written(found: Upgrade, folder: str) -> dict[str, str]:
     from pathlib import Path
 
     from clusterstate.errors import InputError
-    from kubescheduler.sources.file_bytes import write_whole
+    from kubescheduler.sources.files import write_whole
 
     files: dict[str, str] = {}
     try:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from clusterstate.errors import ConfigError, DecodeError
-from kubescheduler.sources.file_bytes import read_file
+from kubescheduler.sources.files import read_file
 from kubescheduler.sources.limits import TooLongError, check_values, exceeded, limit
 
 POLICY_KEY = "policy.cfg"
@@ -37,7 +37,7 @@ class ParsedDocument(dict[str, Any]):
 
     def set_twice(self) -> tuple[str, ...]:
         """``path: set twice`` for every key that the text sets more than once; the document has the last."""
-        from kubescheduler.sources.duplicate_keys import duplicate_keys
+        from kubescheduler.sources.json_stream import duplicate_keys
 
         return tuple(duplicate_keys(self._text, self._format))
 

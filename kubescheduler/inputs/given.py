@@ -1,29 +1,162 @@
-"""What Python code has at hand: files, standard input, texts, manifests, objects; arguments of the wrong type."""
+"""What Python code has at hand, read once for all that take it: files, standard input, texts, manifests, objects.
+
+``Entries`` are what a cluster holds, shared between clusters that grew apart; ``found_in`` reads what was given;
+``PodAsking`` finds the pods that are asked about."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 
-from clusterstate.errors import ConfigError, DecodeError
-from clusterstate.manifests.decode import Item, split
+from clusterstate.errors import ConfigError, DecodeError, nearest
+from clusterstate.manifests.decode import Item, parse_json, split
 from clusterstate.manifests.fields import BY_ORIGIN, describe
-from clusterstate.objects import KINDS, Pod, PriorityClass
+from clusterstate.objects import KINDS, Node, Pod, PriorityClass
 from kubescheduler.engine.spec_fields import ARGUMENTS
-from kubescheduler.inputs.entries import Entry
 from kubescheduler.releases.lookup import release_named
-from kubescheduler.simulation.openb_trace import read_inputs_of, read_trace_nodes
-from kubescheduler.sources.cluster_input import decode_items
+from kubescheduler.simulation.openb_trace import Trace, is_trace, read_inputs_of, read_trace_nodes
+from kubescheduler.simulation.pods_to_place import PodsToPlace, joined, merged, pods_in
+from kubescheduler.sources.cluster_input import decode_items, nothing_to_place
+from kubescheduler.sources.cross_objects import repeated_names, uid_problems
 from kubescheduler.sources.files import COMPRESSED, EXTENSIONS, STDIN, items_in, read_items
 
 if TYPE_CHECKING:
+    from clusterstate.manifests.decode import Item
     from clusterstate.manifests.fields import Strictness
     from clusterstate.objects import ClusterObject
+    from kubescheduler.releases.daemon_controllers import DaemonController
     from kubescheduler.sources.cluster_input import Progress
+
+
+Key = tuple[str, str]
+"""(kind, ``namespace/name`` or name)."""
+
+
+class Entry(msgspec.Struct, frozen=True, eq=False):
+    """One object of a cluster."""
+
+    obj: ClusterObject
+    """The object, decoded as the cluster's release stores it."""
+    source: str = ""
+    """The file it came from, empty for one that was written in Python."""
+    item: Item | None = None
+    """What it was read from; None for an object that was given as one, or when manifests are not kept."""
+
+    @property
+    def key(self) -> Key:
+        """What identifies the object in its cluster."""
+        return key_of(self.obj)
+
+    def manifest(self) -> dict[str, Any]:
+        """What it was read from, before anything was filled in; of an object that was given as one, its fields."""
+        if self.item is None:
+            from clusterstate.manifests.kinds import encode_object
+
+            return encode_object(self.obj)
+        content, item = self.item.content, self.item
+        plain = parse_json(self.source, content) if isinstance(content, msgspec.Raw) else content
+        header = {"apiVersion": item.api_version, "kind": type(self.obj).__name__}
+        return {**{key: value for key, value in header.items() if value}, **plain}
+
+
+def key_of(obj: ClusterObject) -> Key:
+    """How an object is found among others."""
+    namespace = obj.metadata.namespace
+    name = f"{namespace}/{obj.metadata.name}" if namespace and not isinstance(obj, Node) else obj.metadata.name
+    return type(obj).__name__, name
+
+
+def named(obj: ClusterObject) -> str:
+    """``Pod default/web-1``: an object as errors name it."""
+    return " ".join(key_of(obj))
+
+
+class _Store:
+    """Entries that several ``Entries`` share: each sees the first so many of them."""
+
+    def __init__(self, entries: list[Entry], positions: dict[Key, int]) -> None:
+        self.entries = entries
+        self.positions = positions
+        self.lock = threading.Lock()
+
+
+class Entries:
+    """Entries in order, at most one of a key. Never changes; adding to the newest copies nothing."""
+
+    __slots__ = ("_size", "_store")
+
+    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+        kept: list[Entry] = []
+        positions: dict[Key, int] = {}
+        for entry in entries:
+            _put(kept, positions, entry)
+        self._store = _Store(kept, positions)
+        self._size = len(kept)
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[Entry]:
+        return islice(self._store.entries, self._size)
+
+    def find(self, key: Key) -> Entry | None:
+        """The entry of that key, None when there is none."""
+        position = self._store.positions.get(key)
+        return None if position is None or position >= self._size else self._store.entries[position]
+
+    def added(self, entries: Iterable[Entry]) -> Entries:
+        """With more; one of a key that is there takes its place. Raises DecodeError for a node or pod that is there."""
+        more = list(entries)
+        there = [key for entry in more if self.find(key := entry.key) is not None] if self._size else []
+        if problems := [_twice(kind, name) for kind, name in there if kind in (Node.__name__, Pod.__name__)]:
+            raise DecodeError(problems)
+        store = self._store
+        with store.lock:
+            if there or len(store.entries) != self._size:
+                return Entries((*self, *more))
+            for entry in more:
+                _put(store.entries, store.positions, entry)
+            return self._seeing(store)
+
+    @classmethod
+    def _seeing(cls, store: _Store) -> Entries:
+        out = cls.__new__(cls)
+        out._store, out._size = store, len(store.entries)
+        return out
+
+
+def _twice(kind: str, name: str) -> str:
+    return f"{kind} {name}: metadata.name: already in the cluster; give it another name, or remove the other first"
+
+
+def _put(entries: list[Entry], positions: dict[Key, int], entry: Entry) -> None:
+    position = positions.setdefault(entry.key, len(entries))
+    if position == len(entries):
+        entries.append(entry)
+    else:
+        entries[position] = entry
+
+
+def shared(now: Entries, before: Entries, after: Entries) -> tuple[dict[Key, Entry], list[Entry]] | None:
+    """(key → the entry of ``after`` that is kept, the entries of ``now`` that have to be read). ``after`` is what
+    another release makes of ``before``. None: everything has to be read, as priority classes, which say the priority of
+    pods, are not the same."""
+    kept: dict[Key, Entry] = {}
+    fresh: list[Entry] = []
+    for entry in now:
+        there = after.find(entry.key) if before.find(entry.key) is entry else None
+        if there is None:
+            fresh.append(entry)
+        else:
+            kept[entry.key] = there
+    classes = [[entry for entry in entries if isinstance(entry.obj, PriorityClass)] for entries in (now, before)]
+    return (kept, fresh) if classes[0] == classes[1] else None
 
 
 KINDS_OF_GIVEN = "a file name, a manifest, YAML or JSON text, or an object"
@@ -209,3 +342,87 @@ def checked_name(name: object, kind: str) -> None:
     """Raises ConfigError for what is no name. kind: of the object it is to name."""
     if not isinstance(name, str):
         raise ConfigError(f"expected the name of a {kind.lower()}, found {shown_argument(name)}")
+
+
+class PodAsking(msgspec.Struct, frozen=True, eq=False):
+    """Asks for pods to decide in one cluster."""
+
+    objects: Iterable[ClusterObject]
+    """The cluster's; they are looked through only for what needs them."""
+    find: Callable[[str], Entry | None]
+    """The pod of the cluster of that name, ``namespace/name`` or ``name`` in the namespace default."""
+    classes: Sequence[PriorityClass]
+    """The cluster's priority classes."""
+    release: str
+    """Whose API server fills in what manifests leave out."""
+    defaulting: bool
+    """Whether it does."""
+    strictness: Strictness
+    """What comes of fields that the API does not have."""
+    daemons: DaemonController | None = None
+    """What makes the pods of DaemonSets; None: the release's controller."""
+    running: bool = False
+    """Whether pods that run may be asked about."""
+
+    def read(self, given: Any, what: str) -> PodsToPlace:
+        """The pods, and what else is given. what: their name in errors. Raises DecodeError with every fault."""
+        problems: list[str] = []
+        to_place = PodsToPlace([])
+        for thing in flat(given):
+            try:
+                to_place = merged([to_place, self._of_one(thing, what, to_place.objects)])
+            except DecodeError as error:
+                problems += error.problems
+        if not self.running:
+            problems += (f"{named(pod)}: {fault}" for pod in to_place.pods if (fault := self._runs(pod)))
+        if len(to_place.pods) > 1:
+            problems += repeated_names(to_place.pods, what)
+            problems += uid_problems(to_place.pods, option="defaulting=False")
+        if not (problems or to_place.pods or to_place.controllers):
+            problems.append(nothing_to_place(what, to_place.objects, to_place.notes))
+        if problems:
+            raise DecodeError(problems)
+        return to_place
+
+    def _of_one(self, thing: Any, what: str, accompanying: Sequence[ClusterObject]) -> PodsToPlace:
+        """Of one thing. accompanying: what was given before it."""
+        path = os.fspath(thing) if isinstance(thing, str | os.PathLike) and not is_text(thing) else ""
+        if isinstance(thing, str) and path and not (is_file_name(path) or is_trace(path)):
+            entry = self.find(thing)
+            if entry is not None and isinstance(entry.obj, Pod):
+                return PodsToPlace([entry.obj])
+            if not os.path.exists(thing):
+                raise DecodeError(f"{what}: {thing}: neither a pod of the cluster nor a file{self._nearest(thing)}")
+        traces = [Trace(path)] if path and is_trace(path) else []
+        given = found_in([] if traces else thing, what=what, kind="Pod")
+        read = pods_in(
+            given.items,
+            given.problems,
+            joined(self.objects, accompanying) if accompanying else self.objects,
+            traces=traces,
+            name=what,
+            defaulting=self.defaulting,
+            release=self.release,
+            strictness=self.strictness,
+            daemons=self.daemons,
+            classes=(*self.classes, *(obj for obj in accompanying if isinstance(obj, PriorityClass))),
+            needed=False,
+        )
+        pods = [obj for obj in given.objects if isinstance(obj, Pod)]
+        others = tuple((obj, None) for obj in given.objects if not isinstance(obj, Pod))
+        return merged([PodsToPlace(pods, accompanying=others), read])
+
+    def _nearest(self, name: str) -> str:
+        names = [key_of(obj)[1] for obj in self.objects if isinstance(obj, Pod)]
+        return nearest(name, [*names, *(each.partition("/")[2] for each in names)])
+
+    def _runs(self, pod: Pod) -> str:
+        """Why a pod cannot be decided: it runs already; else empty."""
+        there = self.find(key_of(pod)[1])
+        if there is None or not isinstance(there.obj, Pod) or not there.obj.node_name:
+            return ""
+        name = key_of(pod)[1].removeprefix("default/")
+        return (
+            f'it runs on {there.obj.node_name}; decide it in cluster.unbound("{name}"), where it waits, '
+            "or give the pod another name"
+        )

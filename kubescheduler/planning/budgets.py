@@ -15,8 +15,7 @@ import msgspec
 from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.objects import Labels, Pod, PodDisruptionBudget
 from clusterstate.selectors.matching import Matcher, SelectorError, compile_label_selector
-from kubescheduler.planning.departures import controller_of
-from kubescheduler.planning.wording import counted
+from kubescheduler.planning.departures import controller_of, counted
 
 ALWAYS_ALLOW = "AlwaysAllow"
 UNSCALED = ("DaemonSet", "Job", "CronJob", "Node")

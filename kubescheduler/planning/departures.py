@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 from hashlib import sha1
 from typing import Any
 
@@ -30,6 +30,21 @@ from clusterstate.volumes.claims import claim_class, waits_for_consumer
 from clusterstate.workloads import MIRROR
 from kubescheduler.simulation.object_traffic import CHOSEN
 from kubescheduler.simulation.workload import as_new, renamed
+
+NAMED = 3
+"""Names in a sentence; of more the first, and how many there are besides."""
+
+
+def counted(count: int, noun: str) -> str:
+    """``1 pod``, ``2,000 pods``."""
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
+def named(names: Sequence[str], most: int = NAMED) -> str:
+    """``a, b, c and 2 more``."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
 
 SUFFIX = "bcdfghjklmnpqrstvwxz2456789"
 """What generated names end with, five of these. Upstream: apimachinery's rand.SafeEncodeString."""

@@ -12,9 +12,8 @@ from kubescheduler.core.decision import Decision
 from kubescheduler.core.results import Shown
 from kubescheduler.hinting.proposals import Hint
 from kubescheduler.planning.budgets import Health
-from kubescheduler.planning.departures import Fate
+from kubescheduler.planning.departures import Fate, counted
 from kubescheduler.planning.rehearsal import EVICTED, LOST_NODE, Moved, Rehearsal
-from kubescheduler.planning.wording import counted
 
 HEADER = ("POD", "FROM", "TO", "WHY")
 VERBS = {

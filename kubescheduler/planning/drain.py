@@ -14,9 +14,8 @@ import msgspec
 from clusterstate.errors import InputError
 from clusterstate.objects import Pod
 from kubescheduler.planning.budgets import Budgets, EvictionRefusal, is_counted
-from kubescheduler.planning.departures import Fate, fate_of
+from kubescheduler.planning.departures import Fate, fate_of, named
 from kubescheduler.planning.rehearsal import Rehearsal
-from kubescheduler.planning.wording import named
 
 DAEMON_SETS = "cannot delete DaemonSet-managed Pods (use --ignore-daemonsets to ignore)"
 LOCAL_STORAGE = "cannot delete Pods with local storage (use --delete-emptydir-data to override)"

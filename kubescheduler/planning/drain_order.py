@@ -19,12 +19,11 @@ import msgspec
 from clusterstate.objects import ClusterObject, EphemeralVolume, Pod
 from kubescheduler.core.decision import Decision, gave_up
 from kubescheduler.planning.budgets import ALWAYS_ALLOW, WITHOUT_BUDGET, is_healthy
-from kubescheduler.planning.departures import Fate, fate_of
+from kubescheduler.planning.departures import Fate, counted, fate_of, named
 from kubescheduler.planning.drain import Blocked, Chosen, DrainFlags, chosen, drained
 from kubescheduler.planning.kubelet_upgrades import KubeletUpgrade
 from kubescheduler.planning.rehearsal import Moved, Rehearsal
 from kubescheduler.planning.shapes import Shape
-from kubescheduler.planning.wording import counted, named
 from predicates.volume_binding import NODE_CONFLICT
 
 EXHAUSTIVE = 6

@@ -9,12 +9,12 @@ from typing import Any
 import msgspec
 
 from kubescheduler.core.results import ShownTable
+from kubescheduler.planning.departures import counted
 from kubescheduler.planning.displaced import HEADER, Displaced, counts_text, needs_text
 from kubescheduler.planning.drain import Blocked, Stays
 from kubescheduler.planning.drain_order import Order, Surge
 from kubescheduler.planning.kubelet_upgrades import KubeletUpgrade
 from kubescheduler.planning.rehearsal import EVICTED, Violation
-from kubescheduler.planning.wording import counted
 
 STEPS = ("STEP", "NODES", "IN THE WAY")
 

@@ -14,7 +14,7 @@ import msgspec
 from clusterstate.errors import ConfigError
 from clusterstate.manifests.fields import describe
 from clusterstate.objects import Node
-from kubescheduler.planning.wording import named
+from kubescheduler.planning.departures import named
 
 _VERSION = re.compile(r"v?(\d{1,6})\.(\d{1,6})(?:\.(\d{1,6}))?(?:[-+].*)?")
 EXPECTED = "two versions of the kubelet, the later one last, such as 1.30:1.31"

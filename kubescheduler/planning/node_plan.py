@@ -19,13 +19,12 @@ from kubescheduler.core.selection import TieBreak
 from kubescheduler.engine.engine_contract import Engine, cache_for
 from kubescheduler.hinting.hint_search import HintSearch
 from kubescheduler.hinting.proposals import PodHints
-from kubescheduler.planning.cluster_autoscaler import EXPENDABLE, is_expendable, scaled_up
-from kubescheduler.planning.expanders import Expander, ExpansionOption
+from kubescheduler.planning.cluster_autoscaler import EXPENDABLE, Expander, ExpansionOption, is_expendable, scaled_up
+from kubescheduler.planning.departures import counted
 from kubescheduler.planning.fewest_nodes import FewestNodes
 from kubescheduler.planning.needs import LowerBound, Needs, capped
 from kubescheduler.planning.node_trials import AskedWorkload, NodeTrials, Played
 from kubescheduler.planning.shapes import Shape, prices_of
-from kubescheduler.planning.wording import counted
 from kubescheduler.simulation.pods_to_place import daemon_set_of
 from kubescheduler.simulation.simulation_report import PodRecord
 from kubescheduler.simulation.workload import Workload

@@ -12,15 +12,19 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
 from clusterstate.objects import Pod
 from clusterstate.selectors.matching import tolerates
 from clusterstate.workloads import workloads_of
+from kubescheduler.comparison.effects import Utilisation
+from kubescheduler.core.results import Shown, ShownTable
 from kubescheduler.planning.budgets import Health
-from kubescheduler.planning.departures import Fate, fate_of, keeps_name
+from kubescheduler.planning.departures import Fate, counted, fate_of, keeps_name, named
+from kubescheduler.planning.displaced import HEADER, Displaced, budgets_dict, counts_text, needs_text
 from kubescheduler.planning.rehearsal import LOST_NODE, UNREACHABLE, Rehearsal
 
 STATEFUL = "its StatefulSet makes no other one until somebody deletes the node, or says that it is out of service"
@@ -148,3 +152,176 @@ def _named(rehearsal: Rehearsal, pods: list[Pod]) -> list[Workload]:
 
 def _is_counted(pod: Pod) -> bool:
     return fate_of(pod) not in (Fate.DAEMON, Fate.STATIC, Fate.FINISHED)
+
+
+NAMED = 5
+"""Workloads that a line names."""
+WORKLOADS = ("WORKLOAD", "RAN", "ON LOST NODES", "IN THE END", "")
+DOMAINS = ("DOMAIN", "NODES", "PODS", "NOWHERE", "LOST", "STAY", "DOWN MEANWHILE", "WHICH DO NOT RUN")
+
+
+class Outage(Displaced, frozen=True, eq=False, kw_only=True):
+    """What became of the pods of nodes that are gone, and of those that had to make room for them; without the pods of
+    DaemonSets and static ones."""
+
+    name: str
+    """What is gone: ``topology.kubernetes.io/zone=a``, or the nodes' names."""
+    nodes: tuple[str, ...]
+    lost_nodes: Lost
+    utilisation: Sequence[Utilisation] = ()
+    """Of the nodes that are left, in the end."""
+
+    @property
+    def held(self) -> tuple[StayingPod, ...]:
+        """The pods that stay on nodes whose objects stay."""
+        return self.lost_nodes.held
+
+    @property
+    def workloads(self) -> tuple[WorkloadLoss, ...]:
+        """Those that had pods on the nodes, or whose pods were preempted."""
+        return self.lost_nodes.workloads
+
+    @property
+    def fine(self) -> bool:
+        """Whether everything that ran on the nodes runs again."""
+        return not (self.nowhere or self.lost or self.held)
+
+    def counts(self) -> dict[str, int]:
+        """Pods by what became of them."""
+        preempted = sum(moved.left[0] != LOST_NODE for moved in self.moved)
+        return {
+            "pods": len(self.moved) - preempted + len(self.held),
+            "preempted": preempted,
+            "running": sum(bool(moved.node) for moved in self.moved),
+            "nowhere": len(self.nowhere),
+            "lost": len(self.lost),
+            "stay": len(self.held),
+            "daemons": self.lost_nodes.daemons,
+        }
+
+    def missing(self) -> Counter[str]:
+        """``namespace/Kind/name`` of a workload → how many pods fewer run than before, of those with fewer."""
+        return Counter({each.name: each.before - each.after for each in self.workloads if each.after < each.before})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        return {
+            "name": self.name,
+            "nodes": list(self.nodes),
+            "survives": self.fine,
+            "counts": self.counts(),
+            "stay": [{"pod": each.pod.key, "node": each.pod.node_name, "why": each.why} for each in self.held],
+            "workloads": [
+                {
+                    "namespace": each.namespace,
+                    "workload": each.workload,
+                    "before": each.before,
+                    "lost": each.lost,
+                    "after": each.after,
+                    "downMeanwhile": each.down,
+                }
+                for each in self.workloads
+            ],
+            "belowBudgetMeanwhile": budgets_dict(self.lost_nodes.meanwhile),
+            "utilisation": [msgspec.to_builtins(each) for each in self.utilisation],
+            **self.pods_dict(),
+        }
+
+    def summary(self) -> str:
+        """How many nodes and pods, in a sentence."""
+        counts = self.counts()
+        gone = f"{counted(len(self.nodes), 'node')} with {counted(counts['pods'], 'pod')} gone"
+        return f"{self.name}: {', '.join(filter(None, (gone, counts_text(counts))))}"
+
+    def quiet(self) -> list[str]:
+        """What is said of budgets, of pods of DaemonSets and of how full the other nodes are, a sentence each."""
+        daemons, meanwhile = self.lost_nodes.daemons, self.lost_nodes.meanwhile
+        texts = [f"{counted(daemons, 'pod')} of DaemonSets or static gone with their nodes"] if daemons else []
+        for key, health in meanwhile.items():
+            still = self.below.get(key)
+            end = "" if still is None else f", and {still.healthy:,} in the end"
+            texts.append(f"{needs_text(key, health)} meanwhile{end}")
+        texts += (f"{needs_text(key, self.below[key])} in the end" for key in self.below if key not in meanwhile)
+        texts += self.waited()
+        if self.utilisation:
+            each = (f"{use.resource} {use.mean:.0%} (at most {use.most:.0%})" for use in self.utilisation)
+            texts.append(f"nodes that are left are full to: {', '.join(each)}")
+        return texts
+
+    def workload_rows(self) -> list[tuple[str, ...]]:
+        """Workloads with fewer pods than before, the worst first, and those that were down meanwhile."""
+        shown = [each for each in self.workloads if each.after < each.before or (each.down and each.lost)]
+        shown.sort(key=lambda each: (each.after > 0, each.after - each.before, each.name))
+        return [(each.name, *map(str, (each.before, each.lost, each.after)), _standing(each)) for each in shown]
+
+    def rows(self) -> Iterator[tuple[str, str, str, str]]:
+        """(pod, node before, pod and node now, why): those that do not run again first."""
+        for each in self.held:
+            yield each.pod.key, each.pod.node_name, "<stays>", each.why
+        yield from self.moved_rows()
+
+    def table(self) -> ShownTable:
+        """A row for every pod."""
+        return ShownTable(self.summary(), HEADER, list(self.rows()), "; ".join((*self.quiet(), *self.notes)))
+
+
+class Outages(Shown, msgspec.Struct, frozen=True, eq=False):
+    """What becomes of a cluster that loses each domain in turn."""
+
+    label: str
+    """Whose values tell the domains apart."""
+    domains: tuple[Outage, ...]
+    """The worst first."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def fine(self) -> bool:
+        """Whether the cluster survives the loss of each."""
+        return all(each.fine for each in self.domains)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        domains = [each.to_dict() for each in self.domains]
+        return {"label": self.label, "survives": self.fine, "domains": domains, "notes": list(self.notes)}
+
+    def summary(self) -> str:
+        """How many are survived, in a sentence."""
+        count, survived = len(self.domains), sum(each.fine for each in self.domains)
+        every = f"{counted(count, 'domain')} by {self.label} can be lost"
+        return f"{survived:,} of {every} with everything running again"
+
+    def rows(self) -> Iterator[tuple[str, ...]]:
+        """A row for each domain."""
+        for each in self.domains:
+            counts = each.counts()
+            numbers = (len(each.nodes), counts["pods"], counts["nowhere"], counts["lost"], counts["stay"])
+            down = sum(loss.down for loss in each.workloads)
+            yield each.name.partition("=")[2], *map(str, numbers), str(down), _which(each)
+
+    def table(self) -> ShownTable:
+        """A row for each domain."""
+        return ShownTable(self.summary(), DOMAINS, list(self.rows()), "; ".join(self.notes))
+
+
+def worst_first(outages: Sequence[Outage]) -> tuple[Outage, ...]:
+    """By the pods that do not run again, then by workloads that are down meanwhile, then by pods."""
+
+    def rank(outage: Outage) -> tuple[int, int, int, bytes]:
+        counts = outage.counts()
+        missing = counts["nowhere"] + counts["lost"] + counts["stay"]
+        return -missing, -sum(each.down for each in outage.workloads), -counts["pods"], outage.name.encode()
+
+    return tuple(sorted(outages, key=rank))
+
+
+def _which(outage: Outage) -> str:
+    """``survives``, or the workloads with fewer pods than before, those that miss most first."""
+    if outage.fine:
+        return "survives"
+    return named([f"{name} ({count:,})" for name, count in outage.missing().most_common()], NAMED)
+
+
+def _standing(loss: WorkloadLoss) -> str:
+    if not loss.after:
+        return "none is left"
+    return "none was left meanwhile" if loss.down else ""

@@ -30,10 +30,9 @@ from kubescheduler.core.results import Shown, ShownTable
 from kubescheduler.core.selection import TieBreak
 from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.planning.budgets import is_counted
-from kubescheduler.planning.departures import Fate, fate_of
+from kubescheduler.planning.departures import Fate, counted, fate_of
 from kubescheduler.planning.rehearsal import Rehearsal
 from kubescheduler.planning.removable_nodes import Move
-from kubescheduler.planning.wording import counted
 
 EVICT = "descheduler.alpha.kubernetes.io/evict"
 """The annotation of a pod that is moved although it is critical or has local storage."""

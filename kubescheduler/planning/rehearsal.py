@@ -21,8 +21,7 @@ from kubescheduler.engine.engine_contract import Engine, cache_for
 from kubescheduler.hinting.hint_search import HintSearch
 from kubescheduler.hinting.proposals import CONFIGURATION, Hint
 from kubescheduler.planning.budgets import Budgets, is_counted
-from kubescheduler.planning.departures import Fate, fate_of, given_back, made_for, successor
-from kubescheduler.planning.wording import named
+from kubescheduler.planning.departures import Fate, fate_of, given_back, made_for, named, successor
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.simulation.simulation import Simulation
 from kubescheduler.simulation.simulation_report import PodRecord

@@ -23,11 +23,10 @@ from clusterstate.workloads import MIRROR, is_daemon_pod
 from kubescheduler.core.results import Shown, ShownTable
 from kubescheduler.core.selection import TieBreak
 from kubescheduler.engine.engine_contract import Engine
-from kubescheduler.planning.departures import Fate, controller_of, fate_of
+from kubescheduler.planning.cluster_autoscaler import gpu_of
+from kubescheduler.planning.departures import Fate, controller_of, counted, fate_of
 from kubescheduler.planning.drain import DrainFlags, chosen, drained
-from kubescheduler.planning.expanders import gpu_of
 from kubescheduler.planning.rehearsal import Moved, Rehearsal, after_waiting
-from kubescheduler.planning.wording import counted
 from kubescheduler.simulation.workload import moment_of
 
 THRESHOLD = 0.5

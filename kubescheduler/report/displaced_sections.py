@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from kubescheduler.planning.displaced import HEADER
 from kubescheduler.planning.drain_report import STEPS, Drain
-from kubescheduler.planning.outage_report import WORKLOADS, Outage
+from kubescheduler.planning.outage import WORKLOADS, Outage
 from kubescheduler.report.sections import Section
 
 DRAIN_STATUS = ("all pods that come back run again", "one fits nowhere, or a budget blocks")

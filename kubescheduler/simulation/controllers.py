@@ -1,9 +1,11 @@
-"""What controllers and drivers around a scheduler do in a simulation: DaemonSets, volumes, devices."""
+"""What controllers and drivers around a scheduler do in a simulation: pods from templates, DaemonSets, volumes,
+devices."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from typing import Any
 
 import attrs
 import msgspec
@@ -11,6 +13,8 @@ import msgspec
 from clusterstate.cache import ClusterCache
 from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.manifests.decode import Manifest
+from clusterstate.manifests.defaulting import default_manifest
+from clusterstate.manifests.fields import describe
 from clusterstate.objects import (
     ClaimReference,
     ClusterObject,
@@ -27,7 +31,156 @@ from clusterstate.volumes.claim_matching import SELECTED_NODE_ANNOTATION
 from clusterstate.volumes.claims import BIND_COMPLETED_ANNOTATION
 from kubescheduler.releases.daemon_controllers import DaemonController, with_spec
 from kubescheduler.releases.release import Release
-from kubescheduler.simulation.pod_templates import DAEMON_SET, Replicas
+from kubescheduler.simulation.workload import ON_BINDING, ON_FINISH
+
+DEPLOYMENT, JOB, CRON_JOB, STATEFUL_SET = "Deployment", "Job", "CronJob", "StatefulSet"
+DAEMON_SET = "DaemonSet"
+GROUPS = {
+    DEPLOYMENT: ("apps", "extensions"),
+    "ReplicaSet": ("apps", "extensions"),
+    STATEFUL_SET: ("apps",),
+    "ReplicationController": ("",),
+    JOB: ("batch",),
+    CRON_JOB: ("batch",),
+    DAEMON_SET: ("apps", "extensions"),
+}
+"""Kind → the API groups that have it."""
+WITHOUT_DEFAULTS = frozenset({JOB, DAEMON_SET})
+"""Kinds whose objects scheduling does not read; what their pods belong to does not spread them."""
+
+
+SOME_MINUTE = 30_000_000
+"""Minutes since 1970, in 2027: when the Job of a CronJob is taken to be due. Nothing but its name shows it."""
+
+
+class Replicas(msgspec.Struct, frozen=True):
+    """count pods named ``<name>-0`` on, all like ``pod``, the manifest of the first."""
+
+    name: str
+    pod: Manifest
+    count: int
+    at_once: int
+    """How many come at first; each of the others when an earlier one is bound or has finished (``chain_on``)."""
+    chain_on: str = ""
+    owners: tuple[Manifest, ...] = ()
+    """Objects to add beside."""
+    per_node: bool = False
+    """One for each node that a DaemonSet's controller picks, whatever ``count`` says."""
+
+
+def is_controller(manifest: Manifest) -> bool:
+    """Whether a manifest is of a kind that makes pods from a template."""
+    kind, version = manifest.get("kind"), manifest.get("apiVersion")
+    if not isinstance(kind, str) or kind not in GROUPS:
+        return False
+    return not isinstance(version, str) or not version or version.rpartition("/")[0] in GROUPS[kind]
+
+
+def replicas_of(manifest: Manifest, problems: list[str]) -> Replicas | None:
+    """What a controller creates; None if that is not clear, and ``problems`` then says why.
+
+    A Deployment's pods belong to a ReplicaSet of its name. A StatefulSet's come one after another unless its
+    podManagementPolicy is Parallel. A Job's parallelism come at once, the rest as they finish. A CronJob's are those of
+    one of its jobs. Of a DaemonSet it is the pod as the template says it, which each node then gets in its own form.
+    """
+    if manifest["kind"] == CRON_JOB:
+        return _of_cron_job(manifest, problems)
+    return _of_template(manifest, problems)
+
+
+def _of_template(manifest: Manifest, problems: list[str]) -> Replicas | None:
+    """What a controller with ``spec.template`` creates."""
+    kind, spec = str(manifest["kind"]), manifest.get("spec")
+    metadata = manifest.get("metadata")
+    if not isinstance(metadata, Mapping) or not isinstance(metadata.get("name"), str):
+        problems.append("metadata.name: missing; every object needs a name")
+        return None
+    template = spec.get("template") if isinstance(spec, Mapping) else None
+    if not isinstance(spec, Mapping) or not isinstance(template, Mapping):
+        problems.append("spec.template: missing; it says what the pods are like")
+        return None
+    owner = _owner(manifest, kind)
+    pod = _first_pod(metadata["name"], template, owner)
+    owners = () if kind in WITHOUT_DEFAULTS else (owner,)
+    if kind == DAEMON_SET:
+        return Replicas(metadata["name"], pod, 0, 0, per_node=True)
+    if kind == JOB:
+        return _of_job(metadata["name"], pod, spec, problems)
+    count = _count(spec, "replicas", 1, problems)
+    if kind == STATEFUL_SET and spec.get("podManagementPolicy") != "Parallel":
+        return Replicas(metadata["name"], pod, count, min(count, 1), ON_BINDING, owners)
+    return Replicas(metadata["name"], pod, count, count, "", owners)
+
+
+def _of_job(name: str, pod: Manifest, spec: Mapping[str, Any], problems: list[str]) -> Replicas:
+    parallelism = _count(spec, "parallelism", 1, problems)
+    count = _count(spec, "completions", parallelism, problems)
+    return Replicas(name, pod, count, min(count, parallelism), ON_FINISH)
+
+
+def _of_cron_job(manifest: Manifest, problems: list[str]) -> Replicas | None:
+    """The pods of one job, which has the CronJob's name."""
+    spec = manifest.get("spec")
+    template = spec.get("jobTemplate") if isinstance(spec, Mapping) else None
+    if not isinstance(template, Mapping):
+        problems.append("spec.jobTemplate: missing; it says what the jobs are like")
+        return None
+    faults: list[str] = []
+    metadata = manifest.get("metadata")
+    job = {"apiVersion": "batch/v1", "kind": JOB, "metadata": metadata, "spec": template.get("spec")}
+    found = replicas_of(job, faults)
+    problems += (fault if fault.startswith("metadata.") else f"spec.jobTemplate.{fault}" for fault in faults)
+    return found if found is None else msgspec.structs.replace(found, pod=_of_numbered_job(found.pod))
+
+
+def _of_numbered_job(pod: Manifest) -> Manifest:
+    """The pod with its controller named as a CronJob names its Jobs: ``<name>-<minutes since 1970>``."""
+    [job] = pod["metadata"]["ownerReferences"]
+    owners = [{**job, "name": f"{job['name']}-{SOME_MINUTE}"}]
+    return {**pod, "metadata": {**pod["metadata"], "ownerReferences": owners}}
+
+
+def _count(spec: Mapping[str, Any], key: str, default: int, problems: list[str]) -> int:
+    value = spec.get(key)
+    if value is None:
+        return default
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        problems.append(f"spec.{key}: must be a whole number from 0 on, not {describe(value)}")
+        return 0
+    return value
+
+
+def _owner(manifest: Manifest, kind: str) -> Manifest:
+    """The object that the pods name as their controller."""
+    if kind != DEPLOYMENT:
+        said = {key: value for key, value in manifest.items() if key != "status"}
+        return default_manifest(said) if kind not in WITHOUT_DEFAULTS else _with_uid(said)
+    spec = {key: manifest["spec"][key] for key in ("replicas", "selector") if key in manifest["spec"]}
+    uid = _with_uid(manifest)["metadata"]["uid"]
+    deployment = {"apiVersion": manifest.get("apiVersion") or "apps/v1", "kind": DEPLOYMENT, "controller": True}
+    metadata = {key: value for key, value in manifest["metadata"].items() if key != "uid"}
+    metadata["ownerReferences"] = [{**deployment, "name": metadata["name"], "uid": uid}]
+    return default_manifest({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": metadata, "spec": spec})
+
+
+def _with_uid(manifest: Manifest) -> Manifest:
+    """A kind that scheduling does not read has no defaults; a pod of its name lends it a namespace and a uid."""
+    lent = default_manifest({"kind": "Pod", "metadata": manifest["metadata"]})["metadata"]
+    return {**manifest, "metadata": {**manifest["metadata"], "namespace": lent["namespace"], "uid": lent["uid"]}}
+
+
+def _first_pod(name: str, template: Mapping[str, Any], owner: Manifest) -> Manifest:
+    said = template.get("metadata")
+    meta = owner["metadata"]
+    reference = {"apiVersion": owner.get("apiVersion", ""), "kind": owner["kind"], "controller": True}
+    metadata = {
+        **{key: said[key] for key in ("labels", "annotations") if isinstance(said, Mapping) and key in said},
+        "name": f"{name}-0",
+        "namespace": meta["namespace"],
+        "ownerReferences": [{**reference, "name": meta["name"], "uid": meta["uid"]}],
+    }
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template.get("spec")}
+
 
 LONGEST_NAME = 253
 """Characters of a pod's name."""

@@ -22,7 +22,7 @@ from kubescheduler.simulation.workload import (
     moment_of,
     renamed,
 )
-from kubescheduler.sources.file_bytes import UNREADABLE, read_file, why_unreadable
+from kubescheduler.sources.files import UNREADABLE, read_file, why_unreadable
 from kubescheduler.sources.limits import check_values
 
 MIRROR, SYNCED, DELETED = "Mirror", "SYNCED", "DELETED"

@@ -13,8 +13,17 @@ from clusterstate.errors import DecodeError
 from clusterstate.manifests.decode import Item
 from clusterstate.manifests.fields import INT64, describe
 from kubecel.api_names import is_object_name, subdomain_errors
-from kubescheduler.sources.file_bytes import UNREADABLE, PrefixedStream, Readable, read_bytes, read_file, why_unreadable
-from kubescheduler.sources.files import STDIN, STDIN_NAME, read_items
+from kubescheduler.sources.files import (
+    STDIN,
+    STDIN_NAME,
+    UNREADABLE,
+    PrefixedStream,
+    Readable,
+    read_bytes,
+    read_file,
+    read_items,
+    why_unreadable,
+)
 
 EXTENSIONS = (".csv", ".csv.gz")
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from clusterstate.errors import InputError
 from kubescheduler.simulation.line_chart import WARNING, Line, Panel, chart, time_unit
 from kubescheduler.simulation.utilisation import share
-from kubescheduler.sources.file_bytes import write_whole
-from kubescheduler.sources.files import check_place
+from kubescheduler.sources.files import check_place, write_whole
 
 if TYPE_CHECKING:
     from kubescheduler.simulation.simulation_report import Report

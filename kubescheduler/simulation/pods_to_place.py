@@ -14,8 +14,8 @@ from clusterstate.objects import ClusterObject, Pod, PriorityClass
 from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.releases.daemon_controllers import DaemonController
 from kubescheduler.releases.lookup import release_named
+from kubescheduler.simulation.controllers import DAEMON_SET, is_controller
 from kubescheduler.simulation.openb_trace import Trace, read_inputs_of
-from kubescheduler.simulation.pod_templates import DAEMON_SET, is_controller
 from kubescheduler.simulation.workload import Workload
 from kubescheduler.sources.cluster_input import decode_pods, no_pods, swapped
 

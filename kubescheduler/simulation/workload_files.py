@@ -18,9 +18,8 @@ from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.releases.daemon_controllers import DaemonController
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.releases.release import Release
-from kubescheduler.simulation.controllers import DaemonSets
+from kubescheduler.simulation.controllers import DaemonSets, Replicas, is_controller, replicas_of
 from kubescheduler.simulation.openb_trace import Trace, pod_manifest, read_inputs_of, read_trace_pods, service_manifests
-from kubescheduler.simulation.pod_templates import Replicas, is_controller, replicas_of
 from kubescheduler.simulation.workload import (
     ARRIVES_AFTER,
     DURATION,

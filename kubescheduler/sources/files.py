@@ -1,24 +1,226 @@
-"""From names on a command line, or from texts, to the objects in them: files, folders, standard input; JSON or YAML."""
+"""From names on a command line, or from texts, to the objects in them: files, folders, standard input; JSON or YAML.
+
+First what is in a file or a stream, unpacked, up to the limit, and why it cannot be read; files are written whole or
+not at all.
+"""
 
 from __future__ import annotations
 
+import errno
+import io
 import os
-from collections.abc import Sequence
+import stat
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, cast
 
 import msgspec
 
 from clusterstate.errors import DecodeError, InputError
 from clusterstate.manifests.decode import split, split_json, was_stored
-from kubescheduler.sources.file_bytes import UNREADABLE, PrefixedStream, Readable, read_bytes, why_unreadable
 from kubescheduler.sources.json_stream import streamed_items
-from kubescheduler.sources.limits import TooLongError, check_values
+from kubescheduler.sources.limits import TooLongError, check_values, exceeded, limit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from io import BufferedIOBase
 
     from clusterstate.manifests.decode import Item
+
+
+UNREADABLE = (OSError, EOFError, ValueError, zlib.error)
+"""What reading raises."""
+
+_GZIP = b"\x1f\x8b"
+_PIECE = 1 << 24
+"""Bytes that are read at once."""
+_KEPT = 1 << 29
+"""Bytes that are unpacked before it is looked whether there is an end within the limit."""
+_BOM = b"\xef\xbb\xbf"
+
+
+class PrefixedStream:
+    """A stream with some bytes before it: those that were read of it, as standard input goes forward only."""
+
+    def __init__(self, prefix: bytes, stream: IO[bytes] | PrefixedStream) -> None:
+        self._prefix = prefix
+        self._stream = cast("BufferedIOBase | PrefixedStream", stream)
+
+    def seekable(self) -> bool:
+        """That it cannot be read again."""
+        return False
+
+    def read(self, size: int) -> bytes:
+        """So many bytes, fewer only at the end. Raises OSError."""
+        if not self._prefix:
+            return self._stream.read(size)
+        taken, self._prefix = self._prefix[:size], self._prefix[size:]
+        return taken if len(taken) == size else taken + self._stream.read(size - len(taken))
+
+    def readinto(self, buffer: memoryview) -> int:
+        """Fills the buffer, less of it only at the end; returns how many bytes of it. Raises OSError."""
+        if not self._prefix:
+            return self._stream.readinto(buffer)
+        piece = self.read(len(buffer))
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+
+Readable = IO[bytes] | PrefixedStream
+
+
+def why_unreadable(error: Exception) -> str:
+    """What to say of a file or stream after its name. error: one of UNREADABLE."""
+    if isinstance(error, TooLongError):
+        return str(error)
+    if isinstance(error, FileNotFoundError):
+        return "no such file or folder; check the path, or use - for standard input"
+    if isinstance(error, OSError) and error.strerror:
+        return f"cannot be read: {error.strerror}"
+    if isinstance(error, ValueError):
+        return "this is no name of a file"
+    return f"cannot be unpacked: {error}"
+
+
+def read_file(path: str | Path, *, whole: bool = True) -> bytes:
+    """What is in a file, unpacked if it is gzip. Raises OSError, EOFError, zlib.error, or ValueError over the limit.
+
+    whole: that the end of a packed file is missing is an error; else what comes before it is read.
+    """
+    with open(path, "rb") as file:
+        return read_bytes(file, whole=whole)
+
+
+def read_bytes(stream: Readable, *, whole: bool = True, left_out: int = 0) -> bytes:
+    """The same of a stream; it is read no further than the limit goes.
+
+    left_out: bytes that count towards the limit although they are not in the stream.
+    """
+    most = limit("size") - left_out
+    if _length(stream) > most:
+        raise TooLongError(exceeded("size"))
+    data = _at_most(stream, most + 1)
+    if data.startswith(_GZIP):
+        data = _unpacked(data, most, whole=whole)
+    if len(data) > most:
+        raise TooLongError(exceeded("size"))
+    return data.removeprefix(_BOM)
+
+
+def _at_most(stream: Readable, most: int) -> bytes:
+    """So many bytes of a stream or fewer, with memory for those there are, not for those there might be.
+
+    Raises TooLongError for what is long and no text.
+    """
+    piece = min(most, max(_PIECE, _length(stream) + 1))
+    first = stream.read(piece)
+    if len(first) < min(most, _PIECE):
+        return first
+    if b"\0" in first[:_PIECE] and not first.startswith(_GZIP):  # as from a device without an end
+        raise TooLongError("this is no text: it has NUL characters")
+    if len(first) < piece:
+        return first
+    out = io.BytesIO(first)
+    out.seek(0, io.SEEK_END)
+    while out.tell() < most and (part := stream.read(min(_PIECE, most - out.tell()))):
+        out.write(part)
+    return out.getvalue()
+
+
+def text_lines(stream: IO[bytes]) -> Iterator[bytes]:
+    """The lines of a stream, each with its end. Raises TooLongError for one without an end, or that is no text."""
+    most = limit("size") // 8  # what is read of a line takes several times its size
+    while line := stream.readline(_PIECE):
+        if not line.endswith(b"\n") and len(line) == _PIECE:
+            if b"\0" in line:
+                raise TooLongError("this is no text: it has NUL characters")
+            line += stream.readline(most)
+            if len(line) > most:
+                raise TooLongError(
+                    f"a line of more than {most:,} bytes; to allow more: kubescheduler --max size=NUMBER …"
+                )
+        yield line
+
+
+def _length(stream: Readable) -> int:
+    """The bytes of a regular file, read at once then; 0 for a stream of unknown length."""
+    try:
+        return 0 if isinstance(stream, PrefixedStream) else os.fstat(stream.fileno()).st_size
+    except (OSError, ValueError, AttributeError):
+        return 0
+
+
+def _unpacked(data: bytes, most: int, *, whole: bool) -> bytes:
+    """Unpacks gzip, without holding the result twice. Raises TooLongError before much more than _KEPT is held."""
+    import gzip
+
+    out = io.BytesIO()
+    with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed, suppress(*([] if whole else [EOFError])):
+        while part := packed.read1(1 << 20):
+            out.write(part)
+            if out.tell() > most or (out.tell() - len(part) <= _KEPT < out.tell() and _goes_beyond(data, most)):
+                raise TooLongError(exceeded("size"))
+    return out.getvalue()
+
+
+def _goes_beyond(data: bytes, most: int) -> bool:
+    """Whether gzip holds more bytes than that; none are kept."""
+    import gzip
+
+    size = 0
+    with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed, suppress(EOFError, OSError, zlib.error):
+        while size <= most and (part := packed.read1(1 << 20)):
+            size += len(part)
+    return size > most
+
+
+PART = ".part"
+"""Goes behind the name of a file that is being written; with the process's number before it."""
+
+
+@contextmanager
+def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
+    """A file to write to; it takes the place of ``path`` when the block ends well, and is gone when it does not.
+
+    A link stays one, and what it leads to is replaced. Raises OSError when it cannot be written, or is no regular file.
+    """
+    try:
+        target = Path(path).resolve()
+    except RuntimeError as error:  # a link that leads to itself
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path)) from error
+    mode = _mode(target)
+    part = target.with_name(f"{target.name[:200]}.{os.getpid()}{PART}")
+    try:
+        handle = os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666 if mode is None else 0o600)
+        with open(handle, "wb") as file:
+            if mode is not None:
+                os.fchmod(handle, mode)
+            yield file
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def write_whole(path: str | Path, text: str) -> None:
+    """Writes a text as ``whole_file`` does; to a device or a pipe it goes as it is. Raises OSError."""
+    if Path(path).exists() and not Path(path).is_file():
+        Path(path).write_text(text, encoding="utf-8", newline="")
+        return
+    with whole_file(path) as file:
+        file.write(text.encode("utf-8", "replace"))
+
+
+def _mode(target: Path) -> int | None:
+    """The permissions of what is there; None where nothing is."""
+    try:
+        found = target.stat()
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(found.st_mode):
+        raise OSError(0, "it is no regular file")
+    return stat.S_IMODE(found.st_mode)
 
 
 COMPRESSED = ".gz"
@@ -79,7 +281,7 @@ def _noted(source: str, item: Item, text: bytes | msgspec.Raw, place: str) -> It
     """place: of the text in its file. The text of a server is searched where it is, without a copy."""
     if was_stored(text):
         return item
-    from kubescheduler.sources.duplicate_keys import json_duplicates
+    from kubescheduler.sources.json_stream import json_duplicates
 
     repeats = json_duplicates(bytes(text), place)
     return msgspec.structs.replace(item, notes=_notes(source, repeats)) if repeats else item

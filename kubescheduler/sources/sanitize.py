@@ -60,7 +60,7 @@ def yaml_dumper(*, sort_keys: bool = False, width: int = 1000) -> Callable[[Any]
     """Plain data → YAML that can be shown: control characters are escapes, a value that is there twice is twice."""
     import yaml
 
-    from kubescheduler.sources.yaml_scalars import dumper_class
+    from kubescheduler.sources.yaml_stream import dumper_class
 
     class Dumper(dumper_class()):  # type: ignore[misc]
         """Puts quotes around what has to be escaped."""

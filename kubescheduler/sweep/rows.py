@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from clusterstate.errors import InputError
-from kubescheduler.sources.file_bytes import whole_file, write_whole
-from kubescheduler.sources.files import check_place, is_special
+from kubescheduler.sources.files import check_place, is_special, whole_file, write_whole
 from kubescheduler.sources.sanitize import csv_cell, escaped, is_formula
 
 Value = str | int | float | None

@@ -16,7 +16,7 @@ import pytest
 from clusterstate.errors import ConfigError, InputError
 from clusterstate.manifests.fields import describe
 from kubescheduler.core.decision import Decision
-from kubescheduler.sources.file_bytes import whole_file
+from kubescheduler.sources.files import whole_file
 from kubescheduler.sources.yaml_stream import parse_yaml
 from kubescheduler.testing.placements import Placements, Placer, shown, why_not
 from kubescheduler.testing.running_session import UsageErrors

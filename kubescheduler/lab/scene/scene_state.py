@@ -28,11 +28,10 @@ from kubescheduler.config.config_text import (
 )
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.engine.spec_fields import FILES
-from kubescheduler.inputs.entries import Entry, key_of
-from kubescheduler.inputs.given import found_in, is_text, shown_argument
+from kubescheduler.inputs.given import Entry, found_in, is_text, key_of, shown_argument
 from kubescheduler.releases.names import POLICY_RELEASES
+from kubescheduler.simulation.controllers import is_controller
 from kubescheduler.simulation.openb_trace import is_trace
-from kubescheduler.simulation.pod_templates import is_controller
 
 
 class SceneFault(InputError):

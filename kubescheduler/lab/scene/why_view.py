@@ -27,7 +27,7 @@ from kubescheduler.lab.scene.decision_rows import shown_decision
 from kubescheduler.lab.scene.scene import MOST_ROWS, Scene, Verb, verb
 from kubescheduler.lab.scene.scene_state import SceneFault
 from kubescheduler.planning.drain_report import Drain
-from kubescheduler.planning.outage_report import Outage
+from kubescheduler.planning.outage import Outage
 from kubescheduler.releases.lookup import release_of
 from kubescheduler.report.displaced_sections import DRAIN_STATUS, OUTAGE_STATUS, drain_sections, outage_sections
 from kubescheduler.report.rule_pages import RulePage, all_pages, without_links

@@ -13,7 +13,7 @@ import msgspec
 
 from clusterstate.errors import ConfigError, DecodeError
 from kubescheduler.live.transport.exec_plugin import ExecPlugin
-from kubescheduler.sources.file_bytes import UNREADABLE, read_file, why_unreadable
+from kubescheduler.sources.files import UNREADABLE, read_file, why_unreadable
 from kubescheduler.sources.limits import TooLongError
 from kubescheduler.sources.yaml_stream import parse_yaml
 

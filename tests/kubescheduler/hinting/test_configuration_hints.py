@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import kubescheduler as ks
 from clusterstate.manifests.annotations_1_4 import AFFINITY_ANNOTATION
-from kubescheduler.hinting.engine_proposals import winning_weight
+from kubescheduler.hinting.hint_search import winning_weight
 from kubescheduler.hinting.proposals import PodHints, manifests_of
 from tests.support.releases_tried import RELEASES_TRIED
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.errors import InputError
-from kubescheduler.sources import file_bytes
-from kubescheduler.sources.file_bytes import (
+from kubescheduler.sources import files
+from kubescheduler.sources.files import (
     UNREADABLE,
     PrefixedStream,
     read_bytes,
@@ -62,7 +62,7 @@ def test_why_a_file_cannot_be_read(
 
 def test_what_unpacks_to_too_much_is_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
     """Past a part that is kept it is only counted whether there is an end within the limit."""
-    monkeypatch.setattr(file_bytes, "_KEPT", 2_000_000)
+    monkeypatch.setattr(files, "_KEPT", 2_000_000)
     within, beyond = (gzip.compress(b"a" * size) for size in (4_999_999, 9_000_000))
     with changed_limits("size=5000000"):
         assert len(read_bytes(io.BytesIO(within))) == 4_999_999
