@@ -14,18 +14,17 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, TYPE_CHECKING
 
 import msgspec
 
 from clusterstate.errors import DecodeError, InputError
 from clusterstate.manifests.decode import split, split_json, was_stored
-from kubescheduler.sources.json_stream import streamed_items
+from kubescheduler.sources.json_stream import PrefixedStream, streamed_items
 from kubescheduler.sources.limits import TooLongError, check_values, exceeded, limit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from io import BufferedIOBase
 
     from clusterstate.manifests.decode import Item
 
@@ -39,33 +38,6 @@ _PIECE = 1 << 24
 _KEPT = 1 << 29
 """Bytes that are unpacked before it is looked whether there is an end within the limit."""
 _BOM = b"\xef\xbb\xbf"
-
-
-class PrefixedStream:
-    """A stream with some bytes before it: those that were read of it, as standard input goes forward only."""
-
-    def __init__(self, prefix: bytes, stream: IO[bytes] | PrefixedStream) -> None:
-        self._prefix = prefix
-        self._stream = cast("BufferedIOBase | PrefixedStream", stream)
-
-    def seekable(self) -> bool:
-        """That it cannot be read again."""
-        return False
-
-    def read(self, size: int) -> bytes:
-        """So many bytes, fewer only at the end. Raises OSError."""
-        if not self._prefix:
-            return self._stream.read(size)
-        taken, self._prefix = self._prefix[:size], self._prefix[size:]
-        return taken if len(taken) == size else taken + self._stream.read(size - len(taken))
-
-    def readinto(self, buffer: memoryview) -> int:
-        """Fills the buffer, less of it only at the end; returns how many bytes of it. Raises OSError."""
-        if not self._prefix:
-            return self._stream.readinto(buffer)
-        piece = self.read(len(buffer))
-        buffer[: len(piece)] = piece
-        return len(piece)
 
 
 Readable = IO[bytes] | PrefixedStream

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from io import BufferedIOBase
 
     from clusterstate.manifests.decode import Manifest
-    from kubescheduler.sources.files import PrefixedStream
 
 
 Path = tuple[str | int, ...]
@@ -145,6 +144,33 @@ NEWLINE = 10
 
 class OddTextError(Exception):
     """The text is not quite such as kubectl writes."""
+
+
+class PrefixedStream:
+    """A stream with some bytes before it: those that were read of it, as standard input goes forward only."""
+
+    def __init__(self, prefix: bytes, stream: IO[bytes] | PrefixedStream) -> None:
+        self._prefix = prefix
+        self._stream = cast("BufferedIOBase | PrefixedStream", stream)
+
+    def seekable(self) -> bool:
+        """That it cannot be read again."""
+        return False
+
+    def read(self, size: int) -> bytes:
+        """So many bytes, fewer only at the end. Raises OSError."""
+        if not self._prefix:
+            return self._stream.read(size)
+        taken, self._prefix = self._prefix[:size], self._prefix[size:]
+        return taken if len(taken) == size else taken + self._stream.read(size - len(taken))
+
+    def readinto(self, buffer: memoryview) -> int:
+        """Fills the buffer, less of it only at the end; returns how many bytes of it. Raises OSError."""
+        if not self._prefix:
+            return self._stream.readinto(buffer)
+        piece = self.read(len(buffer))
+        buffer[: len(piece)] = piece
+        return len(piece)
 
 
 class TextWindow:
