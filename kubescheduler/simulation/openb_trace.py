@@ -17,13 +17,13 @@ from kubescheduler.sources.files import (
     STDIN,
     STDIN_NAME,
     UNREADABLE,
-    PrefixedStream,
     Readable,
     read_bytes,
     read_file,
     read_items,
     why_unreadable,
 )
+from kubescheduler.sources.json_stream import PrefixedStream
 
 EXTENSIONS = (".csv", ".csv.gz")
 

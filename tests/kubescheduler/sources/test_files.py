@@ -15,12 +15,12 @@ from clusterstate.errors import InputError
 from kubescheduler.sources import files
 from kubescheduler.sources.files import (
     UNREADABLE,
-    PrefixedStream,
     read_bytes,
     read_file,
     text_lines,
     why_unreadable,
 )
+from kubescheduler.sources.json_stream import PrefixedStream
 from kubescheduler.sources.limits import VARIABLE, TooLongError, changed_limits, check_values, exceeded, limit
 
 
