@@ -27,9 +27,7 @@ from kubescheduler.releases.lookup import release_named
 from kubescheduler.translate.nearest_profile import NEW_FILTERS, nearest_profile, own_predicates, own_priorities
 from kubescheduler.translate.own_profile import own_profile
 from kubescheduler.translate.policy_entries import SELECTOR_ADVICE
-from kubescheduler.translate.policy_source import Source
-from kubescheduler.translate.policy_source import policy_source as policy_source
-from kubescheduler.translate.policy_source import read_policy_text as read_policy_text
+from kubescheduler.translate.policy_source import Source, policy_source, read_policy_text  # noqa: F401  documented here
 from kubescheduler.translate.translation_model import (
     BROUGHT,
     LIFECYCLE,

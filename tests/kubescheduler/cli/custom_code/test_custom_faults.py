@@ -77,7 +77,9 @@ def test_plugins(kubescheduler: Run, folder: Path, code: str, message: str) -> N
 
 def rule(answer: str, register: str, arguments: str = "pod, meta, node_info") -> str:
     return (
-        f"import algorithmprovider as a\nimport numpy as np\ndef rule({arguments}): {answer}\n"
+        "import algorithmprovider as a, numpy as np\n"
+        "from predicates.types import FitPredicate; from priorities.types import PriorityConfig\n"
+        f"def rule({arguments}): {answer}\n"
         f"def score(pod, meta, node_info): return 1\n\ndef mine():\n    a.{register}\n"
     )
 
@@ -94,8 +96,8 @@ PREFIX = "register_fit_predicate"
 PREDICATE = f"{PREFIX}('Mine', rule)"
 ANSWER = "it answers (whether it fits, reasons), not"
 PRIORITY = "register_priority_function('Mine', rule)"
-MADE_PREDICATE = "register_fit_predicate('Mine', a.registry.FitPredicate('Mine', rule))"
-MADE_PRIORITY = "register_priority_function('Mine', a.registry.PriorityConfig('Mine', rule))"
+MADE_PREDICATE = "register_fit_predicate('Mine', FitPredicate('Mine', rule))"
+MADE_PRIORITY = "register_priority_function('Mine', PriorityConfig('Mine', rule))"
 NODE = "Mine, node n1"
 MASK = "the mask of 'no' has one True or False for each of 2 nodes, and is not"
 SCORES = "the scores are 2 whole numbers, one for each node, not"
