@@ -17,10 +17,9 @@ from prometheus_client import CollectorRegistry
 
 from clusterstate.manifests.known_fields import unknown_fields
 from clusterstate.objects import ObjectMeta, Pod, PodSpec
-from kubescheduler.live.dry_run.dry_run_process import DRY_RUN_FAMILIES
-from kubescheduler.live.flags.flags import parse_flags
-from kubescheduler.live.metrics.unschedulable_workloads import UnschedulableWorkloads
-from kubescheduler.live.metrics.workload_hints import KnownHint
+from kubescheduler.live.dry_run_process import DRY_RUN_FAMILIES
+from kubescheduler.live.flags import parse_flags
+from kubescheduler.live.metrics.unschedulable_workloads import KnownHint, UnschedulableWorkloads
 from kubescheduler.live.observers import ShortHint, UnschedulablePod
 from kubescheduler.live.process.process_options import CommandLine, settings_of
 from kubescheduler.live.transport.io_thread import IoThread
@@ -251,7 +250,7 @@ def test_the_pod_is_safe_and_known() -> None:
 @RELEASES
 def test_the_configuration_is_the_release_s(release: str) -> None:
     """Each release reads its own, and elects by the lease that its role allows."""
-    from kubescheduler.live.flags.flags import parse_flags
+    from kubescheduler.live.flags import parse_flags
     from kubescheduler.live.process.process_options import CommandLine, settings_of
     from kubescheduler.releases.lookup import live_release
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from docs.generate.writing import cell
-from kubescheduler.live.flags.flags import SECTIONS, Flag, FlagKind, written_value
+from kubescheduler.live.flags import SECTIONS, Flag, FlagKind, written_value
 from kubescheduler.releases.lookup import recorded_processes
 
 NOT_THERE, EMPTY = "–", '""'

@@ -20,21 +20,27 @@ from kubescheduler.comparison.drawn_runs import RealChoices
 from kubescheduler.comparison.dry_run_results import DryRunResults
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.profiles.plugin_loading import PluginOption
-from kubescheduler.live.dry_run.dry_run_process import DryRunMetrics, DryRunProcess, DryRunSettings, Sink, TrafficMirror
-from kubescheduler.live.dry_run.shadow_scheduler import ShadowScheduler
-from kubescheduler.live.flags.flags import parse_flags, usage
-from kubescheduler.live.process.dry_run_servers import dry_run_servers
+from kubescheduler.live.dry_run_process import (
+    DryRunMetrics,
+    DryRunProcess,
+    DryRunSettings,
+    Sink,
+    TrafficMirror,
+    dry_run_servers,
+)
+from kubescheduler.live.flags import parse_flags, usage
 from kubescheduler.live.process.process_options import CommandLine, settings_of
 from kubescheduler.live.process.release_live import LiveRelease
+from kubescheduler.live.shadow_scheduler import ShadowScheduler
 from kubescheduler.live.transport.api_answers import ApiError
 from kubescheduler.live.transport.api_client import Limits
-from kubescheduler.live.wall_clock import WallClock
+from kubescheduler.live.transport.io_thread import WallClock
 from kubescheduler.releases.lookup import live_release
 from kubescheduler.releases.names import RELEASE_NAMES
 from kubescheduler.sources.files import check_place
 
 if TYPE_CHECKING:
-    from kubescheduler.live.process.live_settings import LiveSettings
+    from kubescheduler.live.process.process_options import LiveSettings
 
 
 STANDARD_OUTPUT = "-"

@@ -17,7 +17,7 @@ from kubescheduler.comparison.comparison import Comparison, change_document
 from kubescheduler.comparison.drawn_runs import RealChoices, Rooms, choice_of
 from kubescheduler.comparison.effects import effects
 from kubescheduler.comparison.outcomes import Cause, HostChange, Outcome, PodComparison
-from kubescheduler.live.dry_run.sightings import Agreement, RealEnd, Sighting
+from kubescheduler.live.shadow_scheduler import Agreement, RealEnd, Sighting
 
 BESIDE = "Every pod was decided as the real scheduler's choice was seen, on the cluster as it was right before."
 """How the pods of the comparison were decided."""

@@ -19,7 +19,7 @@ import attrs
 import msgspec
 
 from kubecel.api_names import go_quote
-from kubescheduler.live.wall_clock import WallClock
+from kubescheduler.live.transport.io_thread import WallClock
 
 PAIR = re.compile(r'\s(?P<key>[A-Za-z_][\w.-]*)=(?P<value>"(?:[^"\\]|\\.)*"|<\n(?:\t.*\n)* >|\S+)')
 HEAD = re.compile(r'"(?:[^"\\]|\\.)*"')

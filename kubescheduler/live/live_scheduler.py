@@ -28,8 +28,7 @@ from kubescheduler.framework.contract.handle import Client, EventRecorder
 from kubescheduler.framework.contract.observer import Observer
 from kubescheduler.framework.running.framework_services import Answerable, HeldPod, Services
 from kubescheduler.framework.running.profile_plugins import CyclePlugins
-from kubescheduler.live.informers.inbox import Inbox, ObjectChange
-from kubescheduler.live.informers.stored_objects import StoredObjects
+from kubescheduler.live.informers.stored_objects import Inbox, ObjectChange, StoredObjects
 from kubescheduler.releases.lookup import release_named
 
 Report = Callable[[str, BaseException], None]

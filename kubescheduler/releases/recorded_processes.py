@@ -54,18 +54,16 @@ def process_1_16() -> ProcessRules:
 @cache
 def live_1_16() -> LiveRelease:
     """Its process."""
-    from kubescheduler.live.flags.release_flags import FLAGS_1_16
+    from kubescheduler.live import events, leadership, writes
     from kubescheduler.live.informers import informer_rules
     from kubescheduler.live.informers.informer_rules import KINDS_1_16
     from kubescheduler.live.klog import LogLine, Severity
-    from kubescheduler.live.leadership import elector, resource_locks
-    from kubescheduler.live.process import attempt_lines, cache_dump, release_live
+    from kubescheduler.live.process import log_lines, release_live
     from kubescheduler.live.process.release_live import LiveRelease
-    from kubescheduler.live.recording import event_rules
+    from kubescheduler.live.release_flags import FLAGS_1_16
     from kubescheduler.live.serving import scheduler_servers
     from kubescheduler.live.serving.http_answers import refused_1_16
     from kubescheduler.live.serving.pages import configz_1_16
-    from kubescheduler.live.writes import write_rules
 
     versions = ("v1beta1", "v1")
     return LiveRelease(
@@ -80,24 +78,22 @@ def live_1_16() -> LiveRelease:
             pauses=informer_rules.fixed_pauses,
             trouble=informer_rules.trouble_1_16,
         ),
-        writes=write_rules.WriteRules(
-            write_rules.put_1_16, write_rules.nominates, scheduler_servers.STAMPED, (), write_rules.never
-        ),
-        events=event_rules.EventRules(
+        writes=writes.WriteRules(writes.put_1_16, writes.nominates, scheduler_servers.STAMPED, (), writes.never),
+        events=events.EventRules(
             group_version="events.k8s.io/v1beta1",
             discovery_timeout="32s",
             metadata=scheduler_servers.STAMPED,
-            source=event_rules.component_source,
+            source=events.component_source,
             first_count=1,
-            series=event_rules.series_with_state,
+            series=events.series_with_state,
             by_type=False,
-            name=event_rules.plain_name,
+            name=events.plain_name,
             says_related=True,
             core_component=False,
         ),
-        election=elector.ElectionRules(trusts_record=False, fast_path=False, log=elector.log_1_16),
-        locks=resource_locks.KINDS,
-        no_lock=resource_locks.no_lock_1_16,
+        election=leadership.ElectionRules(trusts_record=False, fast_path=False, log=leadership.log_1_16),
+        locks=leadership.KINDS,
+        no_lock=leadership.no_lock_1_16,
         lock_timeout=1.0,
         lock="endpoints",
         serving=scheduler_servers.ServingRules(
@@ -120,11 +116,11 @@ def live_1_16() -> LiveRelease:
         faults=release_live.faults_1_16,
         loaded_faults=release_live.no_loaded_faults,
         process=process_1_16(),
-        attempts=attempt_lines.LINES_1_16,
-        dumps=cache_dump.DumpLines(
-            started=LogLine(Severity.INFO, "cache comparer started", cache_dump.STEPS),
-            finished=LogLine(Severity.INFO, "cache comparer finished", cache_dump.STEPS),
-            mismatch=cache_dump.mismatch_1_16,
+        attempts=log_lines.LINES_1_16,
+        dumps=log_lines.DumpLines(
+            started=LogLine(Severity.INFO, "cache comparer started", log_lines.STEPS),
+            finished=LogLine(Severity.INFO, "cache comparer finished", log_lines.STEPS),
+            mismatch=log_lines.mismatch_1_16,
             nodes=lambda text: f"Dump of cached NodeInfo\n{text}",
             queue=lambda _, text: f"Dump of scheduling queue:\n{text}",
         ),
@@ -134,18 +130,17 @@ def live_1_16() -> LiveRelease:
 @cache
 def live_1_20() -> LiveRelease:
     """Its process."""
-    from kubescheduler.live.flags.release_flags import FLAGS_1_20
+    from kubescheduler.live import events, writes
     from kubescheduler.live.informers.informer_rules import KINDS_1_20, GrowingPauses, list_version_1_20
-    from kubescheduler.live.leadership.elector import log_1_20
-    from kubescheduler.live.leadership.resource_locks import KINDS_1_20 as LOCKS_1_20
+    from kubescheduler.live.leadership import KINDS_1_20 as LOCKS_1_20
+    from kubescheduler.live.leadership import log_1_20
     from kubescheduler.live.metrics.loop_metrics import NAMES_1_20, LoopMetrics
     from kubescheduler.live.metrics.metric_families import ACCESS_1_20, FAMILIES_1_20, LIBRARIES_1_20
-    from kubescheduler.live.process import attempt_lines, release_live
-    from kubescheduler.live.recording import event_rules
+    from kubescheduler.live.process import log_lines, release_live
+    from kubescheduler.live.release_flags import FLAGS_1_20
     from kubescheduler.live.serving import scheduler_servers
     from kubescheduler.live.serving.http_answers import refused_1_36
     from kubescheduler.live.serving.pages import configz_1_20
-    from kubescheduler.live.writes import write_rules
 
     older = live_1_16()
     return replace(
@@ -159,12 +154,12 @@ def live_1_20() -> LiveRelease:
             asks_newest_when_expired=True,
             pauses=GrowingPauses,
         ),
-        writes=replace(older.writes, status=write_rules.patch_1_20, reads_first=write_rules.never_reads),
+        writes=replace(older.writes, status=writes.patch_1_20, reads_first=writes.never_reads),
         events=replace(
             older.events,
             group_version="events.k8s.io/v1",
-            source=event_rules.no_source,
-            series=event_rules.series,
+            source=events.no_source,
+            series=events.series,
             by_type=True,
         ),
         election=replace(older.election, log=log_1_20),
@@ -200,7 +195,7 @@ def live_1_20() -> LiveRelease:
             wrote=release_live.wrote_1_20,
             goes_on_with_arguments=False,
         ),
-        attempts=attempt_lines.LINES_STRUCTURED,
+        attempts=log_lines.LINES_STRUCTURED,
     )
 
 
@@ -246,16 +241,15 @@ def process_1_36(older: ProcessRules) -> ProcessRules:
 @cache
 def live_1_36() -> LiveRelease:
     """Its process."""
-    from kubescheduler.live.flags.release_flags import FLAGS_1_36
+    from kubescheduler.live import leadership, writes
+    from kubescheduler.live.events import valid_name
     from kubescheduler.live.informers import informer_rules
     from kubescheduler.live.informers.informer_rules import KINDS_1_36
     from kubescheduler.live.klog import LogLine, Severity, structured
-    from kubescheduler.live.leadership import elector, resource_locks
-    from kubescheduler.live.process import cache_dump, release_live
-    from kubescheduler.live.recording.event_rules import valid_name
+    from kubescheduler.live.process import log_lines, release_live
+    from kubescheduler.live.release_flags import FLAGS_1_36
     from kubescheduler.live.serving import scheduler_servers
     from kubescheduler.live.serving.pages import configz_1_36
-    from kubescheduler.live.writes import write_rules
 
     older = live_1_20()
     return replace(
@@ -273,10 +267,10 @@ def live_1_36() -> LiveRelease:
         ),
         writes=replace(
             older.writes,
-            status=write_rules.patch_1_36,
+            status=writes.patch_1_36,
             binding_metadata={},
             retry_pauses=(0.01, 0.05, 0.25),
-            retries=write_rules.passing,
+            retries=writes.passing,
         ),
         events=replace(
             older.events,
@@ -287,9 +281,9 @@ def live_1_36() -> LiveRelease:
             says_related=False,
             core_component=True,
         ),
-        election=elector.ElectionRules(trusts_record=True, fast_path=True, log=elector.log_1_36),
-        locks={"leases": resource_locks.KINDS["leases"]},
-        no_lock=resource_locks.no_lock_1_36,
+        election=leadership.ElectionRules(trusts_record=True, fast_path=True, log=leadership.log_1_36),
+        locks={"leases": leadership.KINDS["leases"]},
+        no_lock=leadership.no_lock_1_36,
         lock_timeout=0.5,
         serving=replace(
             older.serving,
@@ -308,11 +302,11 @@ def live_1_36() -> LiveRelease:
         faults=release_live.faults_1_36,
         loaded_faults=release_live.loaded_faults_1_36,
         process=process_1_36(older.process),
-        dumps=cache_dump.DumpLines(
-            started=LogLine(Severity.INFO, structured("Cache comparer started"), cache_dump.STEPS),
-            finished=LogLine(Severity.INFO, structured("Cache comparer finished"), cache_dump.STEPS),
-            mismatch=cache_dump.mismatch_1_36,
+        dumps=log_lines.DumpLines(
+            started=LogLine(Severity.INFO, structured("Cache comparer started"), log_lines.STEPS),
+            finished=LogLine(Severity.INFO, structured("Cache comparer finished"), log_lines.STEPS),
+            mismatch=log_lines.mismatch_1_36,
             nodes=lambda text: structured("Dump of cached NodeInfo", nodes=text),
-            queue=cache_dump.queue_1_36,
+            queue=log_lines.queue_1_36,
         ),
     )

@@ -11,7 +11,7 @@ import msgspec
 from clusterstate.manifests.decode import Manifest, Prepare
 from kubecel.api_names import go_quote
 from kubescheduler.live.transport.api_answers import ApiError
-from kubescheduler.live.wall_clock import WallClock
+from kubescheduler.live.transport.io_thread import WallClock
 
 NOT_ENDED = "status.phase!=Succeeded,status.phase!=Failed"
 """Pods that have ended are of no interest; a pod that ends arrives as deleted."""

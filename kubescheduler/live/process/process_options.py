@@ -1,7 +1,11 @@
-"""From a command line and the files that it names to what a process is started with, in each release's order."""
+"""From a command line and the files that it names to what a process is started with, in each release's order.
+
+``settings_of``, at the end, makes ``LiveSettings``.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
@@ -16,21 +20,80 @@ from kubescheduler.config.component.load_config import document_yaml
 from kubescheduler.config.config_text import configmap_policy, parse_first_document, read_text
 from kubescheduler.config.gates import ReleaseGates
 from kubescheduler.config.v1alpha1 import V1Alpha1Config, v1alpha1_document
+from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.engine.engine_flags import max_pd_volumes
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.engine.v1alpha1_engine import NO_POLICY, component_of_flags, lifted_component, read_component
 from kubescheduler.framework.args.field_errors import refuse
 from kubescheduler.framework.contract.go_durations import SECOND
-from kubescheduler.framework.contract.profile import LeaderElection, SchedulerConfig
+from kubescheduler.framework.contract.profile import ClientConnection, LeaderElection, SchedulerConfig
 from kubescheduler.framework.profiles.plugin_loading import PluginOption
-from kubescheduler.live.flags.flags import FlagKind, FlagValues, read_value
+from kubescheduler.live.flags import FlagKind, FlagValues, read_value
 from kubescheduler.live.metrics.process_metrics import MetricsSettings
-from kubescheduler.live.process.live_settings import LiveSettings, ServerSettings, server_settings
+from kubescheduler.live.metrics.unschedulable_workloads import Search
 from kubescheduler.live.process.release_live import LiveRelease
-from kubescheduler.live.serving.serving_settings import insecure_ports, serving_settings
+from kubescheduler.live.serving.scheduler_servers import ServingSettings, insecure_ports, serving_settings
 from kubescheduler.live.transport.api_answers import ApiError
 from kubescheduler.live.transport.api_client import ApiClient, ClientOptions, Limits
 from kubescheduler.live.transport.io_thread import IoThread
+from kubescheduler.live.transport.server_access import ServerAccess
+
+
+class ServerSettings(msgspec.Struct, frozen=True):
+    """How the API server is reached."""
+
+    kubeconfig: str = ""
+    """A file's path; empty: as the service account of the pod we run in, unless ``master`` says where; for want of that
+    too, where KUBERNETES_MASTER says."""
+    context: str | None = None
+    """Of the kubeconfig; None: its current one."""
+    master: str = ""
+    """Goes before the server of the kubeconfig."""
+    qps: float = 50.0
+    """Requests a second of each client in the long run."""
+    burst: int = 100
+    """Requests at once after a pause."""
+
+    async def access(self) -> ServerAccess:
+        """The server with our credentials. Raises ConfigError with upstream's text where nobody says where it is."""
+        if self.kubeconfig:
+            return await ServerAccess.from_kubeconfig(self.kubeconfig, self.context, self.master)
+        if self.master:
+            return ServerAccess(self.master)
+        return await ServerAccess.unnamed(os.environ)
+
+
+class LiveSettings(msgspec.Struct, frozen=True, eq=False):
+    """A process that is ready to start."""
+
+    release: LiveRelease
+    engine: Engine
+    """What decides."""
+    server: ServerSettings
+    election: LeaderElection
+    preempts: bool = True
+    """Whether pods may take the place of lower ones."""
+    serving: ServingSettings | None = None
+    """What is served; None: nothing."""
+    delays_cache: bool = False
+    """Whether the cluster is read only by a leader (1.36: delayCacheUntilActive)."""
+    unschedulable_seconds: float | None = None
+    """Seconds after which an unschedulable pod is tried again whatever happens; None: the release's own (1.36)."""
+    metrics: MetricsSettings = msgspec.field(default_factory=MetricsSettings)
+    """Which metrics are shown."""
+    hints: Search | None = None
+    """Searches for what would help pods that fit nowhere; None: nobody does."""
+
+    @property
+    def waits_for_leadership(self) -> bool:
+        """Whether informers are started only by a leader."""
+        return self.delays_cache and self.election.leader_elect
+
+
+def server_settings(connection: ClientConnection, master: str, context: str | None = None) -> ServerSettings:
+    """What a configuration says of the API server."""
+    return ServerSettings(connection.kubeconfig, context, master, connection.qps, connection.burst)
+
 
 ELECTION = {
     "leader-elect": "leader_elect",

@@ -10,12 +10,12 @@ import msgspec
 
 from clusterstate.manifests.decode import Decoder
 from clusterstate.objects import Pod
-from kubescheduler.live.informers.inbox import ObjectChange
 from kubescheduler.live.informers.informer_rules import InformerKind, InformerRules
-from kubescheduler.live.informers.reflector import Reflector, ServerOutage, ServerOutages
+from kubescheduler.live.informers.informers import Reflector, ServerOutage, ServerOutages
 from kubescheduler.live.informers.stored_objects import (
     Key,
     Known,
+    ObjectChange,
     RawObjects,
     Stored,
     StoredObjects,
@@ -24,16 +24,14 @@ from kubescheduler.live.informers.stored_objects import (
 )
 from kubescheduler.live.klog import LogLine, Verbosity
 from kubescheduler.live.observers import AccessObserver
-from kubescheduler.live.process.live_settings import LiveSettings
-from kubescheduler.live.process.process_context import ProcessContext
-from kubescheduler.live.process.scheduler_setup import SchedulerParts
+from kubescheduler.live.process.process_options import LiveSettings
+from kubescheduler.live.process.scheduler_setup import ProcessContext, SchedulerParts
 from kubescheduler.live.serving.client_trust import COLLECTION, NAME, Data, data_of
-from kubescheduler.live.serving.routes import HealthCheck, MetricsSources, Observed
-from kubescheduler.live.serving.scheduler_servers import ProcessChecks, SchedulerServers, ServedParts
-from kubescheduler.live.serving.serving_settings import ServingSettings
+from kubescheduler.live.serving.pages import HealthCheck, MetricsSources, Observed
+from kubescheduler.live.serving.scheduler_servers import ProcessChecks, SchedulerServers, ServedParts, ServingSettings
 from kubescheduler.live.transport.api_client import ApiClient, ClientOptions, Limits
+from kubescheduler.live.transport.io_thread import WallClock
 from kubescheduler.live.transport.server_access import ServerAccess
-from kubescheduler.live.wall_clock import WallClock
 
 KIND = InformerKind("ConfigMap", (COLLECTION,), f"metadata.name={NAME}")
 

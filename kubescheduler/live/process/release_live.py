@@ -11,18 +11,15 @@ from kubescheduler.config.component.format_1_20 import election_errors_1_20
 from kubescheduler.config.component.format_1_36 import election_errors_1_36
 from kubescheduler.framework.args.field_errors import FieldError, invalid, required
 from kubescheduler.framework.contract.profile import LeaderElection
-from kubescheduler.live.flags.flags import Flag, FlagValues
+from kubescheduler.live.events import EventRules
+from kubescheduler.live.flags import Flag, FlagValues
 from kubescheduler.live.informers.informer_rules import InformerRules
 from kubescheduler.live.klog import LogLine, Severity, structured
-from kubescheduler.live.leadership.elector import ElectionRules
-from kubescheduler.live.leadership.resource_locks import LockKind
+from kubescheduler.live.leadership import ElectionRules, LockKind
 from kubescheduler.live.metrics.process_metrics import ReleaseMetrics
-from kubescheduler.live.process.attempt_lines import AttemptLines
-from kubescheduler.live.process.cache_dump import DumpLines
-from kubescheduler.live.recording.event_rules import EventRules
-from kubescheduler.live.serving.scheduler_servers import ServingRules
-from kubescheduler.live.serving.serving_settings import port_problems
-from kubescheduler.live.writes.write_rules import WriteRules
+from kubescheduler.live.process.log_lines import AttemptLines, DumpLines
+from kubescheduler.live.serving.scheduler_servers import ServingRules, port_problems
+from kubescheduler.live.writes import WriteRules
 
 
 class ProcessRules(msgspec.Struct, frozen=True, eq=False):

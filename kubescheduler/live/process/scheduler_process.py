@@ -10,22 +10,24 @@ from concurrent.futures import CancelledError, Future
 from typing import Any, TypeVar
 
 from clusterstate.errors import KubeSchedulerError
-from kubescheduler.live.informers.reflector import ServerOutages
+from kubescheduler.live.events import EventBroadcaster, EventRules
+from kubescheduler.live.informers.informers import ServerOutages
 from kubescheduler.live.klog import LogWriter
 from kubescheduler.live.metrics.process_metrics import ProcessMetrics
-from kubescheduler.live.process.attempt_lines import AttemptLog
-from kubescheduler.live.process.cache_dump import dump_lines
-from kubescheduler.live.process.live_settings import LiveSettings
-from kubescheduler.live.process.process_context import ProcessContext, ServerClients
+from kubescheduler.live.process.log_lines import AttemptLog, dump_lines
+from kubescheduler.live.process.process_options import LiveSettings
 from kubescheduler.live.process.process_servers import scheduler_endpoints
-from kubescheduler.live.process.scheduler_setup import SchedulerParts, checked_timing, set_up
-from kubescheduler.live.recording.broadcaster import EventBroadcaster
-from kubescheduler.live.recording.event_rules import EventRules
+from kubescheduler.live.process.scheduler_setup import (
+    ProcessContext,
+    SchedulerParts,
+    ServerClients,
+    checked_timing,
+    set_up,
+)
 from kubescheduler.live.serving.scheduler_servers import SchedulerServers
 from kubescheduler.live.transport.api_answers import ApiError
 from kubescheduler.live.transport.api_client import ApiClient
-from kubescheduler.live.transport.io_thread import IoThread
-from kubescheduler.live.wall_clock import WallClock
+from kubescheduler.live.transport.io_thread import IoThread, WallClock
 
 WRITES, LOST, REST = 10.0, 0.5, 5.0
 """Seconds for the bindings under way and the events that wait, when the process was asked to end and when it lost the

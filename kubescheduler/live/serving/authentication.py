@@ -22,7 +22,7 @@ from clusterstate.errors import ConfigError
 from kubescheduler.live.observers import AccessObserver
 from kubescheduler.live.transport.api_answers import ApiAnswer, ApiError
 from kubescheduler.live.transport.api_client import ApiClient, Query
-from kubescheduler.live.wall_clock import WallClock
+from kubescheduler.live.transport.io_thread import WallClock
 
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate, ObjectIdentifier

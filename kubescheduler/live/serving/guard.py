@@ -19,7 +19,7 @@ from kubescheduler.live.serving.authentication import (
 )
 from kubescheduler.live.serving.http_answers import HttpAnswer, HttpRequest, forbidden_text, internal_error
 from kubescheduler.live.transport.api_answers import ApiError
-from kubescheduler.live.wall_clock import WallClock
+from kubescheduler.live.transport.io_thread import WallClock
 
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate

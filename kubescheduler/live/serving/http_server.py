@@ -27,7 +27,7 @@ from clusterstate.errors import ConfigError
 from kubescheduler.live.klog import LogLine, Severity, error_line, structured
 from kubescheduler.live.serving.guard import Guard
 from kubescheduler.live.serving.http_answers import HttpAnswer, HttpRequest, error_answer, text_answer
-from kubescheduler.live.serving.routes import Routes
+from kubescheduler.live.serving.pages import Routes
 from kubescheduler.live.serving.tls import TlsContexts, client_chain
 from kubescheduler.live.transport.tls_connection import TlsConnection
 

@@ -15,10 +15,9 @@ from clusterstate.errors import ConfigError
 from kubecel.api_names import go_quote
 from kubescheduler.live.observers import RestObserver
 from kubescheduler.live.transport.api_answers import ApiAnswer, ApiError, error_of, transport_error
-from kubescheduler.live.transport.http_connections import HttpConnections
-from kubescheduler.live.transport.http_stream import HttpStream
+from kubescheduler.live.transport.http_connections import HttpConnections, HttpStream
+from kubescheduler.live.transport.io_thread import WallClock
 from kubescheduler.live.transport.server_access import ServerAccess
-from kubescheduler.live.wall_clock import WallClock
 
 BROKEN_LINE = re.compile(r"[\r\n\0]")
 """What may not stand in a header."""

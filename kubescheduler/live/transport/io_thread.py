@@ -1,13 +1,15 @@
-"""The thread in which all talk with the API server takes place."""
+"""The thread in which all talk with the API server takes place, and the clock that it waits by."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any, TypeVar
 
@@ -121,3 +123,19 @@ async def _cancel_others() -> None:
         task.cancel()
     await asyncio.gather(*others, return_exceptions=True)
     await asyncio.get_running_loop().shutdown_asyncgens()
+
+
+class WallClock:
+    """The machine's time of day, a clock that never goes back, and a way to wait by it; tests have others."""
+
+    def now(self) -> datetime:
+        """The time of day, in UTC."""
+        return datetime.now(UTC)
+
+    def monotonic(self) -> float:
+        """Seconds since any fixed moment."""
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        """Lets some seconds pass on the event loop."""
+        await asyncio.sleep(seconds)

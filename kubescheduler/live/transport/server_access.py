@@ -14,8 +14,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from clusterstate.errors import ConfigError
-from kubescheduler.live.transport.exec_plugin import Credentials, ExecCertificate
-from kubescheduler.live.transport.kubeconfig import Kubeconfig, UserEntry, read_named
+from kubescheduler.live.transport.kubeconfig import Credentials, ExecCertificate, Kubeconfig, UserEntry, read_named
 
 TOKEN_AGE = 60.0
 """Seconds after which a token in a file is read anew. Upstream: client-go's cachingTokenSource."""

@@ -9,8 +9,7 @@ from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.contract.cycle_state import RealTime
 from kubescheduler.framework.contract.observer import Observer
 from kubescheduler.framework.running.framework_services import at_once
-from kubescheduler.live.informers.inbox import Inbox, ObjectChange
-from kubescheduler.live.informers.stored_objects import Stored, StoredObjects
+from kubescheduler.live.informers.stored_objects import Inbox, ObjectChange, Stored, StoredObjects
 from kubescheduler.live.live_scheduler import ATTEMPTS, Dependencies, LiveScheduler, unreported
 from tests.support.build import make_node, make_pod
 from tests.support.deciders import Recorder

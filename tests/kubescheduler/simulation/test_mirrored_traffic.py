@@ -15,9 +15,9 @@ import pytest
 from clusterstate.errors import DecodeError
 from clusterstate.objects import FrozenMap, Pod, ResourceClaimStatus
 from kubescheduler.cli.inputs import mirrored_inputs
-from kubescheduler.live.dry_run.dry_run_process import TrafficMirror
-from kubescheduler.live.informers.inbox import ObjectChange
-from kubescheduler.live.wall_clock import WallClock
+from kubescheduler.live.dry_run_process import TrafficMirror
+from kubescheduler.live.informers.stored_objects import ObjectChange
+from kubescheduler.live.transport.io_thread import WallClock
 from kubescheduler.simulation.mirrored_traffic import MirroredTraffic
 from kubescheduler.simulation.workload import Workload
 from tests.support.live.dry_runs import read

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from datetime import UTC, datetime, timedelta
 
-from kubescheduler.live.wall_clock import WallClock
+from kubescheduler.live.transport.io_thread import WallClock
 
 
 def main() -> None:

@@ -15,9 +15,8 @@ from kubescheduler.comparison.drawn_runs import RealChoices
 from kubescheduler.comparison.dry_run_results import DryRunResults
 from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.live.dry_run.shadow_scheduler import ShadowScheduler
-from kubescheduler.live.dry_run.sightings import Agreement, AgreementObserver
-from kubescheduler.live.informers.inbox import Inbox, ObjectChange
+from kubescheduler.live.informers.stored_objects import Inbox, ObjectChange
+from kubescheduler.live.shadow_scheduler import Agreement, AgreementObserver, ShadowScheduler
 from tests.support.live.live_cluster import StoodClock
 
 

@@ -10,8 +10,14 @@ import attrs
 import pytest
 
 from kubescheduler.live.klog import LogLine
-from kubescheduler.live.leadership.elector import ElectionListener, ElectionRules, ElectionTiming, LeaderElector
-from kubescheduler.live.leadership.resource_locks import LeaderRecord, lease_time
+from kubescheduler.live.leadership import (
+    ElectionListener,
+    ElectionRules,
+    ElectionTiming,
+    LeaderElector,
+    LeaderRecord,
+    lease_time,
+)
 from kubescheduler.live.transport.api_answers import ApiError
 from kubescheduler.releases.lookup import recorded_processes
 from tests.support.live.live_cluster import EPOCH, StoodClock

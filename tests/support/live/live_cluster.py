@@ -26,14 +26,13 @@ from clusterstate.errors import ConfigError
 from kubescheduler.cli.whole_run import with_hints
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.contract.profile import LeaderElection
-from kubescheduler.live.flags.flags import parse_flags
+from kubescheduler.live.flags import parse_flags
 from kubescheduler.live.informers.informers import Informers
 from kubescheduler.live.klog import LogWriter
-from kubescheduler.live.process.live_settings import LiveSettings, ServerSettings
-from kubescheduler.live.process.process_options import CommandLine, settings_of
+from kubescheduler.live.process.process_options import CommandLine, LiveSettings, ServerSettings, settings_of
 from kubescheduler.live.process.scheduler_process import SchedulerProcess
-from kubescheduler.live.serving.serving_settings import ServingSettings
-from kubescheduler.live.wall_clock import WallClock
+from kubescheduler.live.serving.scheduler_servers import ServingSettings
+from kubescheduler.live.transport.io_thread import WallClock
 from kubescheduler.releases.lookup import live_release, recorded_processes
 from tests.support.apiserver import FrontServer
 from tests.support.apiserver.storage import Document, StatusError

@@ -21,13 +21,13 @@ import kubescheduler.live
 from clusterstate.errors import SchedulingError
 from clusterstate.manifests.kinds import encode_object
 from clusterstate.objects import ClusterObject, Pod, ResourceClaim
-from kubescheduler.live.leadership.resource_locks import LeaderRecord, resource_lock
+from kubescheduler.live.events import EventBroadcaster, Surface
+from kubescheduler.live.leadership import LeaderRecord, resource_lock
 from kubescheduler.live.process.release_live import LiveRelease
-from kubescheduler.live.recording.broadcaster import EventBroadcaster, Surface
 from kubescheduler.live.transport.api_answers import ApiAnswer, ApiError
 from kubescheduler.live.transport.api_client import Limits, TokenBucket
 from kubescheduler.live.transport.io_thread import IoThread
-from kubescheduler.live.writes.live_client import OBJECT_PATHS, LiveClient
+from kubescheduler.live.writes import OBJECT_PATHS, LiveClient
 from tests.support.live.dry_runs import read
 from tests.support.live.live_cluster import HastyClock
 from tests.support.live.serving import a_pod

@@ -18,16 +18,15 @@ import attrs
 import trustme
 
 from kubescheduler.framework.contract.profile import LeaderElection
-from kubescheduler.live.informers.reflector import ServerOutages
+from kubescheduler.live.informers.informers import ServerOutages
 from kubescheduler.live.klog import LogLine, Verbosity, error_line
 from kubescheduler.live.observers import AccessObserver
-from kubescheduler.live.process.live_settings import LiveSettings, ServerSettings
+from kubescheduler.live.process.process_options import LiveSettings, ServerSettings
 from kubescheduler.live.process.process_servers import ServedProcess, process_servers
-from kubescheduler.live.serving.routes import MetricsSources
-from kubescheduler.live.serving.serving_settings import AccessSettings, ServingSettings
+from kubescheduler.live.serving.pages import MetricsSources
+from kubescheduler.live.serving.scheduler_servers import AccessSettings, ServingSettings
 from kubescheduler.live.transport.api_client import ApiClient
-from kubescheduler.live.transport.io_thread import IoThread
-from kubescheduler.live.wall_clock import WallClock
+from kubescheduler.live.transport.io_thread import IoThread, WallClock
 from kubescheduler.releases.lookup import live_release
 from tests.support.apiserver import FrontServer
 from tests.support.apiserver.storage import Document

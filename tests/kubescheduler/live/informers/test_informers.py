@@ -17,11 +17,9 @@ from aiohttp import web
 
 from clusterstate.manifests.decode import Decoder, Item
 from clusterstate.objects import Pod
-from kubescheduler.live.informers.inbox import Inbox
 from kubescheduler.live.informers.informer_rules import InformerRules
-from kubescheduler.live.informers.informers import Informers
-from kubescheduler.live.informers.reflector import ServerOutage, ServerOutages
-from kubescheduler.live.informers.stored_objects import Key, RawObjects, Stored, StoredObjects
+from kubescheduler.live.informers.informers import Informers, ServerOutage, ServerOutages
+from kubescheduler.live.informers.stored_objects import Inbox, Key, RawObjects, Stored, StoredObjects
 from kubescheduler.live.transport.api_answers import ApiError
 from kubescheduler.live.transport.api_client import ApiClient
 from kubescheduler.live.transport.io_thread import IoThread

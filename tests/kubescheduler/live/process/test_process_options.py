@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kubescheduler.live.process.live_settings import LiveSettings
+from kubescheduler.live.process.process_options import LiveSettings
 from tests.support.apiserver import FrontServer
 from tests.support.live.live_cluster import EVERY, GROUP, SECOND, a_file, fault, settings, settled
 

@@ -12,13 +12,12 @@ import yaml
 
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.contract.profile import LeaderElection
-from kubescheduler.live.flags.flags import parse_flags
+from kubescheduler.live.flags import parse_flags
 from kubescheduler.live.klog import LogWriter
-from kubescheduler.live.process.live_settings import LiveSettings, ServerSettings
-from kubescheduler.live.process.process_options import CommandLine, settings_of
+from kubescheduler.live.process.process_options import CommandLine, LiveSettings, ServerSettings, settings_of
 from kubescheduler.live.process.scheduler_process import SchedulerProcess
 from kubescheduler.live.serving.pages import configz_1_20
-from kubescheduler.live.serving.serving_settings import InsecurePort, ServingSettings
+from kubescheduler.live.serving.scheduler_servers import InsecurePort, ServingSettings
 from kubescheduler.releases.lookup import live_release
 from tests.support.apiserver import FrontServer
 from tests.support.live.serving import Got, Health, ServedScheduler, asking, eventually, kubeconfig

@@ -21,7 +21,7 @@ from kubescheduler.live.serving.http_server import (
     ServingLimits,
     listening_socket,
 )
-from kubescheduler.live.serving.routes import Routes
+from kubescheduler.live.serving.pages import Routes
 from kubescheduler.live.serving.tls import TlsContexts, TlsSettings, self_signed
 from kubescheduler.live.transport.io_thread import IoThread
 from kubescheduler.live.transport.tls_connection import TlsConnection

@@ -12,13 +12,12 @@ import pytest
 from aiohttp import web
 
 from kubescheduler.live.observers import RestObserver
-from kubescheduler.live.process.process_context import ServerClients
+from kubescheduler.live.process.scheduler_setup import ServerClients
 from kubescheduler.live.transport.api_answers import ApiError
 from kubescheduler.live.transport.api_client import ApiClient, ClientOptions, Limits, TokenBucket
 from kubescheduler.live.transport.http_connections import HttpConnections
-from kubescheduler.live.transport.io_thread import IoThread
+from kubescheduler.live.transport.io_thread import IoThread, WallClock
 from kubescheduler.live.transport.server_access import ServerAccess
-from kubescheduler.live.wall_clock import WallClock
 from tests.support.live.live_cluster import StoodClock
 
 Seen = list[tuple[str, str, str]]

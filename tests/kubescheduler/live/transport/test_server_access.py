@@ -16,7 +16,7 @@ import trustme
 import yaml
 
 from clusterstate.errors import ConfigError
-from kubescheduler.live.process.live_settings import ServerSettings
+from kubescheduler.live.process.process_options import ServerSettings
 from kubescheduler.live.transport.server_access import NO_CONFIGURATION, ServerAccess
 from tests.support.live import live_cluster
 

@@ -16,7 +16,7 @@ from clusterstate.objects import Pod
 from kubescheduler.live.transport.api_answers import ApiError
 from kubescheduler.live.transport.api_client import ApiClient
 from kubescheduler.live.transport.io_thread import IoThread
-from kubescheduler.live.writes.live_client import LiveClient, StatusTurns
+from kubescheduler.live.writes import LiveClient, StatusTurns
 from kubescheduler.releases.lookup import live_release
 from tests.support.apiserver import FrontServer
 from tests.support.apiserver.front_server import lost

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kubescheduler.live.flags.flags import Flag, FlagError, FlagKind, flag_lines, no_effect_notes, parse_flags, usage
-from kubescheduler.live.flags.release_flags import FLAGS_1_16, FLAGS_1_20, FLAGS_1_36
+from kubescheduler.live.flags import Flag, FlagError, FlagKind, flag_lines, no_effect_notes, parse_flags, usage
+from kubescheduler.live.release_flags import FLAGS_1_16, FLAGS_1_20, FLAGS_1_36
 from kubescheduler.releases.lookup import live_release, recorded_processes
 
 TABLES = {"1.16": FLAGS_1_16, "1.20": FLAGS_1_20, "1.36": FLAGS_1_36}

@@ -14,8 +14,7 @@ import pytest
 from aiohttp import web
 
 from clusterstate.objects import ObjectMeta, Pod, PodSpec
-from kubescheduler.live.recording.broadcaster import WRITES, EventBroadcaster, Surface
-from kubescheduler.live.recording.event_rules import FINISHED, EventSeries
+from kubescheduler.live.events import FINISHED, WRITES, EventBroadcaster, EventSeries, Surface
 from kubescheduler.live.transport.api_client import ApiClient, ClientOptions, Limits
 from kubescheduler.live.transport.io_thread import IoThread
 from kubescheduler.live.transport.server_access import ServerAccess

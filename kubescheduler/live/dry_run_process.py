@@ -1,4 +1,7 @@
-"""A dry run as a process: informers and a ShadowScheduler, and nothing that could write."""
+"""A dry run as a process: informers and a ShadowScheduler, and nothing that could write.
+
+Its servers are those of the process for which it stands, without an election.
+"""
 
 from __future__ import annotations
 
@@ -12,20 +15,22 @@ import msgspec
 from clusterstate.errors import ConfigError
 from clusterstate.manifests.kinds import encode_object
 from clusterstate.objects import ClusterObject
-from kubescheduler.live.dry_run.shadow_scheduler import ShadowScheduler
-from kubescheduler.live.dry_run.sightings import Agreement, AgreementObserver
-from kubescheduler.live.informers.inbox import Inbox, ObjectChange
 from kubescheduler.live.informers.informer_rules import InformerRules
-from kubescheduler.live.informers.informers import Informers
-from kubescheduler.live.informers.reflector import ServerOutages
+from kubescheduler.live.informers.informers import Informers, ServerOutages
+from kubescheduler.live.informers.stored_objects import Inbox, ObjectChange
+from kubescheduler.live.klog import LogLine
 from kubescheduler.live.metrics.metrics_registry import Family, counter, gauge
 from kubescheduler.live.metrics.process_metrics import MetricsSettings, ProcessMetrics, ReleaseMetrics
+from kubescheduler.live.metrics.unschedulable_workloads import Hints, RestingLoop, WorkloadHints, no_hints
+from kubescheduler.live.process.process_options import LiveSettings
+from kubescheduler.live.process.process_servers import ServedProcess, process_servers
+from kubescheduler.live.serving.pages import MetricsSources, nothing
 from kubescheduler.live.serving.scheduler_servers import SchedulerServers
+from kubescheduler.live.shadow_scheduler import Agreement, AgreementObserver, ShadowScheduler
 from kubescheduler.live.transport.api_answers import ApiError
 from kubescheduler.live.transport.api_client import ApiClient, ClientOptions, Limits
-from kubescheduler.live.transport.io_thread import IoThread
+from kubescheduler.live.transport.io_thread import IoThread, WallClock
 from kubescheduler.live.transport.server_access import ServerAccess
-from kubescheduler.live.wall_clock import WallClock
 
 PODS, CAUSES = "kubescheduler_dry_run_pods_total", "kubescheduler_dry_run_causes_total"
 WAITING = "kubescheduler_dry_run_waiting_pods"
@@ -259,3 +264,46 @@ async def _reach(client: ApiClient) -> None:
         await client.request("GET", "/api/v1/nodes", [("limit", "1")], timeout=CONNECTING)
     except ApiError as error:
         raise ApiError(f"the cluster cannot be watched: {error.message}", error.code) from None
+
+
+def dry_run_servers(
+    settings: LiveSettings, metrics: DryRunMetrics, says: Callable[[str], None], process: DryRunProcess
+) -> SchedulerServers:
+    """The servers that settings ask for. says: writes a line of the log; those for details are left out."""
+    assert settings.serving is not None
+    metrics.waiting(lambda: process.shadow.undecided)
+    metrics.process.unschedulable(process.shadow.unschedulable, _hints(settings, says, process))
+    watched = metrics.process
+
+    def log(line: LogLine) -> None:
+        if not line.level:
+            says(line.text)
+
+    served = ServedProcess(
+        is_overdue=lambda _: False,
+        is_stopping=lambda: process.shadow.is_stopping,
+        has_read=lambda: process.shadow.has_begun,
+        log=log,
+        outages=process.outages,
+        keep=process.clients.append,
+        clock=WallClock(),
+        rng=random.Random(),
+        metrics=MetricsSources(watched.text, nothing, watched.health.text, watched.reset),
+        observed=lambda name, path, passed: watched.health.checked(name, path, passed=passed),
+        access=watched.access,
+    )
+    election = msgspec.structs.replace(settings.election, leader_elect=False)
+    return process_servers(msgspec.structs.replace(settings, election=election), settings.serving, served)
+
+
+def _hints(settings: LiveSettings, says: Callable[[str], None], process: DryRunProcess) -> Hints:
+    """What would help pods that fit nowhere, searched while the dry run rests."""
+    if settings.hints is None:
+        return no_hints
+    shadow = process.shadow
+    beside = RestingLoop(shadow.cache, shadow.ask, lambda: shadow.is_idle)
+
+    def raised(doing: str, error: BaseException) -> None:
+        says(f"{doing}: {error}")
+
+    return WorkloadHints(settings.hints, beside, WallClock(), raised).of

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from kubescheduler.live.flags.flags import Flag, FlagKind
+from kubescheduler.live.flags import Flag, FlagKind
 
 SECOND = 1_000_000_000
 

@@ -1,1 +1,0 @@
-"""Deciding beside the cluster's real scheduler, without a write."""

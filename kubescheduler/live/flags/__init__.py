@@ -1,1 +1,0 @@
-"""kube-scheduler's own command line, as each release has it."""

@@ -1,1 +1,0 @@
-"""One scheduler of several leads; the others stand by."""

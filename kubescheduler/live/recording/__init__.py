@@ -1,1 +1,0 @@
-"""Events about pods and locks, as the releases write them."""

@@ -1,1 +1,0 @@
-"""What the scheduler writes: bindings, statuses, deletions, volumes and claims."""
