@@ -20,7 +20,6 @@ from typing import Any
 import msgspec
 
 from clusterstate.errors import ConfigError, DecodeError
-from kubescheduler.live.transport.kubeconfig import ExecPlugin
 from kubescheduler.sources.files import UNREADABLE, read_file, why_unreadable
 from kubescheduler.sources.limits import TooLongError
 from kubescheduler.sources.yaml_stream import parse_yaml

@@ -37,8 +37,8 @@ Right = tuple[str, str, str, str]
 """API group, resource with its part (pods/status), verb, and the name where rights are given by name; else empty."""
 
 LIVE_FOLDER = Path(kubescheduler.live.__file__).parent
-PLAYED = ("writes", "recording", "leadership")
-"""The folders all of whose requests are sent here; the others read, or ask by what base/authentication.yaml allows."""
+PLAYED = ("writes.py", "events.py", "leadership.py")
+"""The files all of whose requests are sent here; the others read, or ask by what base/authentication.yaml allows."""
 ELSEWHERE = {"serving/authentication.py": "POST"}
 """File → what it sends though it changes nothing: reviews of who asks, which system:auth-delegator allows."""
 BY_NAME = frozenset({"leases"})
