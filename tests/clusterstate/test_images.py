@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.cache import ClusterCache
-from clusterstate.images import ImageStates, SnapshotImageStates
+from clusterstate.images import MOST_COLUMNS, ImageStates, SnapshotImageStates
 from clusterstate.objects import Container, ContainerImage, Node
 from kubescheduler.releases import v1_20, v1_36
 from tests.support.build import make_node, make_pod
@@ -167,3 +167,25 @@ def test_as_a_plain_account(steps: list[tuple[str, int, tuple[ContainerImage, ..
         for name in NAMES:
             sizes, counts = states.column(name, ROWS)
             assert list(zip(sizes.tolist(), counts.tolist(), strict=True)) == plain.column(name)
+
+
+def test_columns_are_bounded() -> None:
+    """Numbers of all rows are kept for a bounded number of images; an image that no node has takes no memory."""
+    states = ImageStates()
+    images = tuple(ContainerImage((f"image-{at}",), 1) for at in range(2 * MOST_COLUMNS))
+    states.put(0, make_node("a", images=images))
+    for image in images:
+        states.column(image.names[0], 1000)
+    assert len(states._columns) == MOST_COLUMNS
+    assert states.column("absent", 1000)[0].strides == (0,)
+
+
+def test_history_is_bounded() -> None:
+    """What is remembered of an image grows with the rows that have it, and not with what happened to them."""
+    states = ImageStates()
+    app = (ContainerImage(("app",), 1),)
+    states.put(0, make_node("a", images=app))
+    for _ in range(1000):
+        states.put(1, make_node("b", images=app))
+        states.put(1, None)
+    assert len(states._holders["app"]._times) <= 20

@@ -54,7 +54,6 @@ def priority_sort(_: Any, __: Handle) -> PrioritySort:
 
 
 PRIORITY_SORT_1_20 = InTreePlugin(PRIORITY_SORT, PRIORITY_SORT_POINTS, priority_sort)
-PRIORITY_SORT_1_36 = InTreePlugin(PRIORITY_SORT, PRIORITY_SORT_POINTS, priority_sort)
 
 
 # --- SchedulingGates -------------------------------------------------------------------------
@@ -133,4 +132,3 @@ def default_binder(_: Any, handle: Handle) -> DefaultBinder:
 
 
 DEFAULT_BINDER_1_20 = InTreePlugin(DEFAULT_BINDER, DEFAULT_BINDER_POINTS, default_binder)
-DEFAULT_BINDER_1_36 = InTreePlugin(DEFAULT_BINDER, DEFAULT_BINDER_POINTS, default_binder)
