@@ -46,7 +46,10 @@ def releases(between: tuple[str, str] | None, about: str | None, output: str) ->
     if RELEASE_NAMES.index(low) > RELEASE_NAMES.index(high):
         raise click.BadParameter(f"{low} came out after {high}; say the older release first", param_hint="--between")
     found = list(changes_between(low, high, about or ""))
-    click.echo(changes_table(found) if output == "table" else document_text(changes_document(found), output), nl=False)
+    if output != "table":
+        click.echo(document_text(changes_document(found), output), nl=False)
+    elif found:
+        click.echo(changes_table(found), nl=False)
     _tell_unlisted(low, high)
     if not found:
         said = f" about {about}" if about else ""

@@ -39,7 +39,8 @@ def pod_names(context: click.Context, _: click.Parameter, begun: str) -> list[st
 @click.command(
     cls=GroupedCommand,
     short_help="Say why a pod is where it is, or nowhere.",
-    epilog=f"Exit status: 0 the pod has a node or would get one, 1 it fits nowhere, {ERROR_STATUS}",
+    epilog="Exit status: 0 the pod has a node or would get one, 1 it fits nowhere unless others are evicted, "
+    f"{ERROR_STATUS}",
 )
 @click.argument("pod", shell_complete=pod_names)
 @partial(cluster_options, required=False)
