@@ -35,8 +35,7 @@ def rendered_comparison(
     if output in ("json", "yaml"):
         yield document_text(comparison.as_dict(), output)
     elif output in ("junit", "github"):
-        from kubescheduler.report.ci_results import rendered_results
-        from kubescheduler.report.comparison_cases import comparison_suites
+        from kubescheduler.report.ci_results import comparison_suites, rendered_results
 
         yield from rendered_results("kubescheduler compare", comparison_suites(comparison, tolerated), output)
     elif output == "html":

@@ -190,8 +190,7 @@ def _rendered(answer: Drain, output: str, notes: list[str], release: str) -> Ite
     if output in ("json", "yaml"):
         yield document_text({"kind": "Drain", "release": release, **answer.to_dict(), "notes": notes}, output)
     elif output in ("junit", "github"):
-        from kubescheduler.report.ci_results import CiCase, Standing, Suite, rendered_results
-        from kubescheduler.report.displaced_cases import displaced_cases
+        from kubescheduler.report.ci_results import CiCase, Standing, Suite, displaced_cases, rendered_results
 
         kept = [(each.pod, "blocked", f"{each.refusal}; {each.why}") for each in answer.blocked]
         cases = list(displaced_cases(kept, answer.moved, answer.hints, lost_fails=False))

@@ -134,8 +134,7 @@ def _sections(found: Outage | Outages, *, paged: bool) -> Iterator[Section]:
 
 
 def _suite(one: Outage, notes: Sequence[str]) -> Suite:
-    from kubescheduler.report.ci_results import Suite
-    from kubescheduler.report.displaced_cases import displaced_cases
+    from kubescheduler.report.ci_results import Suite, displaced_cases
 
     kept = [(each.pod, "stays", each.why) for each in one.held]
     return Suite(one.name, list(displaced_cases(kept, one.moved, one.hints, lost_fails=True)), notes)

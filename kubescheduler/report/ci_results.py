@@ -1,17 +1,28 @@
 """Results as CI systems show them: JUnit XML for their lists of tests, and annotations of GitHub Actions.
 
-What a command found is said in suites of cases, one case a pod or a check; both formats are written from these.
+What a command found is said in suites of cases; both formats are written from these. A comparison is a suite for each
+new column with a case for each pod; of pods that had to leave their nodes each is a case, which passes if it runs
+again. The group of a case is the pod's namespace and workload: ``default.Deployment/web``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from xml.sax.saxutils import escape, quoteattr
 
 import msgspec
 
+from clusterstate.objects import Pod
+from clusterstate.workloads import workloads_of
+from kubescheduler.comparison.cause_sentences import by_priority
+from kubescheduler.comparison.comparison import Comparison
+from kubescheduler.comparison.outcomes import MEANINGS, Cause, HostChange, PodComparison
+from kubescheduler.hinting.proposals import Hint
+from kubescheduler.planning.departures import Fate
+from kubescheduler.planning.displaced import moved_text
+from kubescheduler.planning.rehearsal import Moved
 from kubescheduler.sources.sanitize import escaped
 
 NAMED = 5
@@ -152,3 +163,74 @@ def _annotation(level: str, title: str, text: str) -> str:
 def _data(text: str) -> str:
     """As GitHub reads it back. Upstream: escapeData of actions/toolkit."""
     return escaped(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+NOBODY = "no controller makes it anew"
+
+
+def displaced_cases(
+    kept: Sequence[tuple[Pod, str, str]],
+    moved: Sequence[Moved],
+    hints: Mapping[str, tuple[Hint, ...]],
+    *,
+    lost_fails: bool,
+) -> Iterator[CiCase]:
+    """kept: (pod, what is wrong in a word, why) of pods that do not leave. lost_fails: whether a pod that nobody makes
+    anew is a failure; otherwise that is said of a case that passes."""
+    pods = [*(pod for pod, _, _ in kept), *(each.pod for each in moved)]
+    groups = [f"{pod.metadata.namespace}.{name}" for pod, name in zip(pods, workloads_of(pods, ()), strict=True)]
+    for group, (pod, kind, why) in zip(groups, kept, strict=False):
+        yield CiCase(group, pod.metadata.name, Standing.FAILED, kind, why, why)
+    for group, each in zip(groups[len(kept) :], moved, strict=True):
+        name, text = each.pod.metadata.name, moved_text(each, hints)
+        if each.nowhere:
+            failed = each.record is not None and each.record.gave_up
+            standing = Standing.ERROR if failed else Standing.FAILED
+            yield CiCase(group, name, standing, "nowhere", " ".join(each.message.split()), text)
+        elif each.now is None and each.fate is Fate.BARE:
+            yield CiCase(group, name, Standing.FAILED if lost_fails else Standing.PASSED, "lost", NOBODY, text)
+        else:
+            yield CiCase(group, name)
+
+
+def comparison_suites(comparison: Comparison, tolerated: Collection[Cause] = ()) -> Iterator[Suite]:
+    """What differs is a failure, what could not be compared an error.
+
+    tolerated: causes that pass; the case then says what it tolerates.
+    """
+    for at, name in enumerate(comparison.names[1:]):
+        cases = [_compared_case(comparison, pod, at, tolerated) for pod in comparison.pods]
+        yield Suite(f"{comparison.names[0]} and {name}", cases, comparison.notes)
+
+
+def _compared_case(comparison: Comparison, pod: PodComparison, at: int, tolerated: Collection[Cause]) -> CiCase:
+    change = pod.changes[at]
+    namespace, _, name = pod.pod.rpartition("/")
+    group = f"{namespace or 'default'}.{pod.workload}"
+    if change.cause is Cause.SAME:
+        drawn = change.moves is not None and change.moves.moved > 0
+        return CiCase(group, name, text=_text(comparison, pod, at) if drawn else "")
+    text = _text(comparison, pod, at)
+    old, new = pod.outcomes[0].host, pod.outcomes[at + 1].host
+    message = f"{old or 'no node'} before, {new or 'no node'} now: {change.cause}"
+    if change.cause is Cause.ERROR:  # nobody can tolerate it: nothing was compared
+        return CiCase(group, name, Standing.ERROR, change.cause, message, text)
+    if change.cause in tolerated:
+        return CiCase(group, name, Standing.PASSED, change.cause, f"{message}, tolerated", text)
+    return CiCase(group, name, Standing.FAILED, change.cause, message, text)
+
+
+def _text(comparison: Comparison, pod: PodComparison, at: int) -> str:
+    change = pod.changes[at]
+    names = comparison.names[0], comparison.names[at + 1]
+    share = "" if change.moves is None else f"goes elsewhere in {change.moves} runs with upstream's ties"
+    lines = [f"{change.cause}: {MEANINGS[change.cause]}", change.text, share, *_parts(change)]
+    for name, outcome in zip(names, (pod.outcomes[0], pod.outcomes[at + 1]), strict=True):
+        lines.append(f"{name}: {outcome.host or outcome.message}")
+    return "\n".join(filter(None, lines))
+
+
+def _parts(change: HostChange) -> Iterator[str]:
+    for part in change.contributions:
+        if part.old or part.new:
+            yield f"  {by_priority(part)}"

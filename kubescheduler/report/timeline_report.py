@@ -16,14 +16,12 @@ from typing import Any
 import msgspec
 import yaml
 
-from kubescheduler.comparison.node_groups import EACH, Grouping
 from kubescheduler.comparison.outcomes import Outcome
-from kubescheduler.comparison.release_steps import PodTimeline, Timeline, TimelineMove, headline
+from kubescheduler.comparison.release_steps import EACH, Grouping, PodTimeline, Timeline, TimelineMove, headline
 from kubescheduler.releases.lookup import changes_between, release_named
 from kubescheduler.releases.release import Change, Release
 from kubescheduler.releases.witness import NoWitness, Witness, witnesses
-from kubescheduler.report.detail_data import change_data, outcome_data
-from kubescheduler.report.single_file import embedded, page
+from kubescheduler.report.single_file import change_data, embedded, outcome_data, page
 
 TEMPLATE, STYLES = "timeline.html", ("report.css", "timeline.css")
 SCRIPTS = ("report_detail.js", "report_address.js", "timeline_rows.js", "timeline.js")

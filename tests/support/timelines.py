@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from kubescheduler.comparison.node_groups import EACH, Grouping
 from kubescheduler.comparison.outcomes import Cause, Outcome
-from kubescheduler.comparison.release_steps import PodTimeline, Timeline, TimelineMove
+from kubescheduler.comparison.release_steps import EACH, Grouping, PodTimeline, Timeline, TimelineMove
 from kubescheduler.releases.names import RELEASE_NAMES, place
 from tests.support.comparisons import compared_pod
 

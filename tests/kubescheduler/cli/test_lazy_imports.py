@@ -66,7 +66,7 @@ SIMULATE = ("simulate", "cluster.yaml", "--workload", "pod.yaml", "--release")
 
 PRINTED_ONLY = (
     "kubescheduler.report",
-    "kubescheduler.simulation.line_chart",
+    "kubescheduler.simulation.plot",
     "kubescheduler.simulation.mirrored_traffic",
     "kubescheduler.simulation.plot",
 )

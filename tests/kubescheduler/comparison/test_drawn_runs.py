@@ -12,8 +12,7 @@ from clusterstate.objects import ClusterObject
 from kubescheduler.comparison.comparing import Cause, compare
 from kubescheduler.comparison.drawn_runs import drawn_note
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.report.ci_results import junit
-from kubescheduler.report.comparison_cases import comparison_suites
+from kubescheduler.report.ci_results import comparison_suites, junit
 from kubescheduler.report.html_report import payload
 from kubescheduler.sources.limits import changed_limits
 from tests.support.comparisons import Policies, node, pod

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from kubescheduler.comparison.node_groups import FEW, NO_LABEL, groupings
+from kubescheduler.comparison.release_steps import FEW, NO_LABEL, groupings
 from tests.support.build import make_node
 
 POOL, TYPE, OLD_TYPE = (

@@ -11,8 +11,7 @@ import kubescheduler as ks
 from clusterstate.objects import ClusterObject
 from kubescheduler.comparison.comparing import Cause, Comparison, HostChange, compare
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.report.ci_results import github, junit
-from kubescheduler.report.comparison_cases import comparison_suites
+from kubescheduler.report.ci_results import comparison_suites, github, junit
 from tests.support.build import labels
 from tests.support.comparisons import node, pod
 

@@ -22,8 +22,7 @@ from hypothesis import strategies as st
 import kubescheduler.report
 from kubescheduler.comparison.comparison import Comparison, headline
 from kubescheduler.comparison.outcomes import Cause, PodComparison
-from kubescheduler.report.detail_data import MOST_NAMES
-from kubescheduler.report.html_charts import (
+from kubescheduler.report.html_report import (
     BINS,
     BOTTOM,
     HEIGHT,
@@ -34,9 +33,11 @@ from kubescheduler.report.html_charts import (
     binned,
     histogram,
     mean_line,
+    payload,
+    render,
+    signed,
 )
-from kubescheduler.report.html_report import payload, render, signed
-from kubescheduler.report.single_file import embedded
+from kubescheduler.report.single_file import MOST_NAMES, embedded
 from kubescheduler.sources.sanitize import escaped
 from tests.support.comparisons import compared_pod, comparison, effects, every_cause, three_columns
 

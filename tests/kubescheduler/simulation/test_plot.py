@@ -9,8 +9,17 @@ from xml.etree import ElementTree
 import pytest
 
 from clusterstate.errors import InputError
-from kubescheduler.simulation.line_chart import WARNING, Line, Panel, chart, nice, time_unit
-from kubescheduler.simulation.plot import check_plot, panels_of, write_plot
+from kubescheduler.simulation.plot import (
+    WARNING,
+    Line,
+    Panel,
+    chart,
+    check_plot,
+    nice,
+    panels_of,
+    time_unit,
+    write_plot,
+)
 from kubescheduler.simulation.simulation_report import Report
 from kubescheduler.simulation.utilisation import Sample
 

@@ -29,8 +29,7 @@ from kubescheduler.engine.legacy_engine import algorithm_for
 from kubescheduler.engine.loop_parts import loop_parts
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.extender.client import HTTPExtender
-from kubescheduler.simulation.known_verdicts import LastAttempts
-from kubescheduler.simulation.simulation import Simulation
+from kubescheduler.simulation.simulation import LastAttempts, Simulation
 from kubescheduler.simulation.simulation_report import WAITING, PodRecord, ReasonCount, Report
 from kubescheduler.simulation.timeline import Kind, RunEvent
 from kubescheduler.simulation.utilisation import Level
