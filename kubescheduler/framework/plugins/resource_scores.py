@@ -192,19 +192,15 @@ NODE_RESOURCES_LEAST_ALLOCATED_1_18 = InTreePlugin(
 NODE_RESOURCES_LEAST_ALLOCATED_ARGS_1_21 = msgspec.structs.replace(
     NODE_RESOURCES_LEAST_ALLOCATED_ARGS, errors=lambda args: weight_errors_1_21(args.resources)
 )
-NODE_RESOURCES_LEAST_ALLOCATED_1_20 = InTreePlugin(
-    NODE_RESOURCES_LEAST_ALLOCATED,
-    NODE_RESOURCES_LEAST_ALLOCATED_POINTS,
-    node_resources_least_allocated_1_20,
+NODE_RESOURCES_LEAST_ALLOCATED_1_20 = msgspec.structs.replace(
+    NODE_RESOURCES_LEAST_ALLOCATED_1_18,
+    make=node_resources_least_allocated_1_20,
     args=NODE_RESOURCES_LEAST_ALLOCATED_ARGS,
-    default_weight=1,
 )
-NODE_RESOURCES_LEAST_ALLOCATED_1_21 = InTreePlugin(
-    NODE_RESOURCES_LEAST_ALLOCATED,
-    NODE_RESOURCES_LEAST_ALLOCATED_POINTS,
-    node_resources_least_allocated_1_21,
+NODE_RESOURCES_LEAST_ALLOCATED_1_21 = msgspec.structs.replace(
+    NODE_RESOURCES_LEAST_ALLOCATED_1_20,
+    make=node_resources_least_allocated_1_21,
     args=NODE_RESOURCES_LEAST_ALLOCATED_ARGS_1_21,
-    default_weight=1,
 )
 NODE_RESOURCES_LEAST_ALLOCATED_1_22 = msgspec.structs.replace(
     NODE_RESOURCES_LEAST_ALLOCATED_1_21, make=node_resources_least_allocated_1_22
@@ -293,29 +289,19 @@ NODE_RESOURCES_MOST_ALLOCATED_1_18 = InTreePlugin(
     node_resources_most_allocated_1_18,
     default_weight=1,
 )
-NODE_RESOURCES_MOST_ALLOCATED_1_19 = InTreePlugin(
-    NODE_RESOURCES_MOST_ALLOCATED,
-    NODE_RESOURCES_MOST_ALLOCATED_POINTS,
-    node_resources_most_allocated_1_19,
-    args=NODE_RESOURCES_MOST_ALLOCATED_ARGS,
-    default_weight=1,
+NODE_RESOURCES_MOST_ALLOCATED_1_19 = msgspec.structs.replace(
+    NODE_RESOURCES_MOST_ALLOCATED_1_18, make=node_resources_most_allocated_1_19, args=NODE_RESOURCES_MOST_ALLOCATED_ARGS
 )
 NODE_RESOURCES_MOST_ALLOCATED_ARGS_1_21 = msgspec.structs.replace(
     NODE_RESOURCES_MOST_ALLOCATED_ARGS, errors=lambda args: weight_errors_1_21(args.resources)
 )
-NODE_RESOURCES_MOST_ALLOCATED_1_20 = InTreePlugin(
-    NODE_RESOURCES_MOST_ALLOCATED,
-    NODE_RESOURCES_MOST_ALLOCATED_POINTS,
-    node_resources_most_allocated_1_20,
-    args=NODE_RESOURCES_MOST_ALLOCATED_ARGS,
-    default_weight=1,
+NODE_RESOURCES_MOST_ALLOCATED_1_20 = msgspec.structs.replace(
+    NODE_RESOURCES_MOST_ALLOCATED_1_19, make=node_resources_most_allocated_1_20
 )
-NODE_RESOURCES_MOST_ALLOCATED_1_21 = InTreePlugin(
-    NODE_RESOURCES_MOST_ALLOCATED,
-    NODE_RESOURCES_MOST_ALLOCATED_POINTS,
-    node_resources_most_allocated_1_21,
+NODE_RESOURCES_MOST_ALLOCATED_1_21 = msgspec.structs.replace(
+    NODE_RESOURCES_MOST_ALLOCATED_1_20,
+    make=node_resources_most_allocated_1_21,
     args=NODE_RESOURCES_MOST_ALLOCATED_ARGS_1_21,
-    default_weight=1,
 )
 NODE_RESOURCES_MOST_ALLOCATED_1_22 = msgspec.structs.replace(
     NODE_RESOURCES_MOST_ALLOCATED_1_21, make=node_resources_most_allocated_1_22
