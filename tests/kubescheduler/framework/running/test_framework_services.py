@@ -1,15 +1,19 @@
-"""The Handle: what plugins reach through it."""
+"""The Handle: what plugins reach through it, and the pods that Permit plugins hold."""
 
 from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Affinity, ClaimVolume, Pod, PodAffinity, PodAffinityTerm
-from kubescheduler.framework.contract.cycle_state import Cancellation
-from kubescheduler.framework.running.framework_services import FrameworkHandle
+from kubescheduler.core.status import Code, Status
+from kubescheduler.framework.contract.cycle_state import Cancellation, RealTime
+from kubescheduler.framework.running.framework_services import FrameworkHandle, HeldPod, WaitingPods
 from tests.support.build import make_node, make_pod
 from tests.support.deciders import services_of
+from tests.support.manual_time import ManualTime
 
 TERM = PodAffinityTerm(topology_key="zone")
 
@@ -74,3 +78,105 @@ def test_what_is_shared() -> None:
     assert (handle.client, handle.extenders) == (None, ())
     assert handle.clock() == 0.0
     assert handle.rng is services.rng
+
+
+def held(time: ManualTime, **timeouts: float) -> HeldPod:
+    return HeldPod(make_pod(), timeouts, time)
+
+
+def test_a_pod_goes_when_every_plugin_allowed_it() -> None:
+    """The pending plugins get fewer until none is left."""
+    pod = held(ManualTime(), A=10, B=10)
+    pod.allow("A")
+    assert pod.pending_plugins() == ["B"]
+    pod.allow("B")
+    pod.allow("B")
+    assert pod.wait() == Status()
+
+
+def test_the_first_verdict_counts() -> None:
+    """A pod that was let go can be neither rejected nor preempted any more."""
+    pod = held(ManualTime(), A=10)
+    pod.allow("A")
+    assert not pod.reject("A", "no")
+    assert not pod.preempt("P", "no")
+    assert pod.wait() == Status()
+
+
+def test_rejecting() -> None:
+    """A rejection is Unschedulable with the message, and names the plugin."""
+    pod = held(ManualTime(), A=10)
+    assert pod.reject("A", "no room")
+    assert pod.wait() == Status(Code.Unschedulable, ("no room",), plugin="A")
+
+
+def test_preempting() -> None:
+    """A preempted pod ends in an Error."""
+    pod = held(ManualTime(), A=10)
+    assert pod.preempt("P", "preempted by P")
+    assert pod.wait() == Status(Code.Error, (), "preempted by P", "P")
+
+
+@pytest.mark.parametrize(
+    ("timeouts", "text"),
+    [
+        ({"A": 90, "B": 100}, "rejected due to timeout after waiting 1m30s at plugin A"),
+        ({"A": 90, "B": 0.5}, "rejected due to timeout after waiting 500ms at plugin B"),
+        ({"A": 1e6}, "rejected due to timeout after waiting 15m0s at plugin A"),
+    ],
+    ids=["first", "shorter", "capped"],
+)
+def test_the_shortest_timeout_rejects(timeouts: dict[str, float], text: str) -> None:
+    """A timeout names its own plugin and at most 15 minutes."""
+    time = ManualTime()
+    pod = HeldPod(make_pod(), timeouts, time)
+    time.advance(900)
+    assert pod.wait().message == text
+
+
+def test_a_timeout_comes_before_a_later_permission() -> None:
+    """It counts from its moment on, also when nobody looked at the pod then."""
+    time = ManualTime()
+    pod = held(time, A=10)
+    time.advance(10)
+    pod.allow("A")
+    assert pod.wait().code is Code.Unschedulable
+
+
+def test_whoever_waits_is_woken_by_the_clock() -> None:
+    """Moving the clock ends a wait in another thread."""
+    time = ManualTime()
+    pod = held(time, A=10)
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(pod.wait)
+        time.advance(4)
+        assert not waiting.done()
+        time.advance(6)
+        assert waiting.result().message.startswith("rejected due to timeout")
+
+
+def test_whoever_waits_is_woken_by_a_verdict() -> None:
+    """Allowing ends a wait in another thread, by the real clock too."""
+    pod = HeldPod(make_pod(), {"A": 600.0}, RealTime())
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(pod.wait)
+        pod.allow("A")
+        assert waiting.result() == Status()
+
+
+def test_the_real_clock_times_out() -> None:
+    """A wait by the machine's clock ends by itself."""
+    assert HeldPod(make_pod(), {"A": 0.0}, RealTime()).wait().code is Code.Unschedulable
+
+
+def test_pods_are_found_and_rejected_by_uid() -> None:
+    """Rejecting by uid uses the message of a removed pod, and tells whether there was one."""
+    pods, pod = WaitingPods(), held(ManualTime(), A=10)
+    pods.add(pod)
+    assert list(pods) == [pod]
+    assert pods.get("default/p") is pod is pods.of(pod.pod)
+    assert pods.reject("default/p")
+    assert not pods.reject("nobody")
+    assert pod.wait() == Status(Code.Unschedulable, ("removed",))
+    pods.remove(pod.pod)
+    assert len(pods) == 0
