@@ -151,7 +151,11 @@ async def typed_in(
     before = await content.evaluate(SHOWN)
     await press(await context.new_cdp_session(page), typed, milliseconds)
     if opened in DONE:
-        await page.locator(f"{place} [role=status]", has_text=DONE[opened]).wait_for()
+        status = page.locator(f"{place} [role=status]")
+        try:
+            await status.filter(has_text=DONE[opened]).wait_for()
+        except pytest.importorskip("playwright.async_api").Error:  # else nobody learns what the pane said instead
+            raise AssertionError((opened, milliseconds, await status.all_inner_texts(), faults)) from None
     while not await page.evaluate(SETTLED):
         pass
     after, tab = await content.evaluate(SHOWN), await page.evaluate(TAB)

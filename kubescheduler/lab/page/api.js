@@ -37,7 +37,7 @@ export function journal() {
 }
 
 // Asks a verb. slot: of the questions with one slot only the newest counts: an older one is aborted, and gives undefined.
-export async function ask(verb, params = {}, { slot = null, again = true } = {}) {
+export async function ask(verb, params = {}, { slot = null } = {}) {
   const body = { ...params, tab: tab.value ?? undefined };
   let controller;
   if (!UNKEPT.has(verb)) note(verb, params);
@@ -53,10 +53,7 @@ export async function ask(verb, params = {}, { slot = null, again = true } = {})
     const answer = await transport.ask(verb, body, controller?.signal);
     return slot && serials.get(slot) !== body.serial ? undefined : answer;
   } catch (fault) {
-    const overtaken = slot && serials.get(slot) !== body.serial;
-    // Stopped for an older one's sake, though nothing newer was asked: what waits for it would wait for ever.
-    if (fault.kind === "superseded" && slot && !overtaken && again) return ask(verb, params, { slot, again: false });
-    if (fault.kind === "superseded" || overtaken) return undefined;
+    if (fault.kind === "superseded" || (slot && serials.get(slot) !== body.serial)) return undefined;
     if (fault.kind === "gone" || fault.kind === "token" || fault.kind === "tab") lost(fault);
     throw fault;
   } finally {
