@@ -18,13 +18,14 @@ from benchmarks.samples import (
     MILLISECONDS,
     SECONDS,
     Headline,
+    Measured,
     Measurement,
+    alternate,
     sample_command,
     sample_scene,
     sample_size,
     sample_workload,
 )
-from benchmarks.side_by_side import Measured, alternate
 from benchmarks.workloads import WORKLOADS, node, pod
 
 NODES = 5_000

@@ -36,8 +36,7 @@ if not __package__:
 
 from benchmarks.child_process import MEBIBYTE
 from benchmarks.figures import Course, all_figures
-from benchmarks.samples import Headline, Measurement, median_of, sample_workload
-from benchmarks.side_by_side import HEAD, Measured, row, save
+from benchmarks.samples import HEAD, Headline, Measured, Measurement, median_of, row, sample_workload, save
 from benchmarks.workloads import WORKLOADS, measure_comparison
 from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.releases.names import RELEASE_NAMES

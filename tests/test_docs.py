@@ -25,9 +25,8 @@ from algorithmprovider.rule_catalogue import (
 )
 from clusterstate.manifests.kinds import KINDS
 from docs.generate.blocks import ROOT, agreed, blocks, commands, documents, refreshed
-from docs.generate.plugin_tables import ARGS_KEYS, all_plugins, reasons_of
+from docs.generate.plugin_tables import ARGS_KEYS, all_plugins, cell, reasons_of, text_blocks
 from docs.generate.reference_tables import filled, tables
-from docs.generate.writing import cell, text_blocks
 from kubescheduler.core.decision import Decision
 from kubescheduler.framework.plugins.plugin_record import BY_NODE, UNRESOLVABLE, PluginReason, args_types
 from kubescheduler.framework.running.framework_services import FrameworkHandle, Services

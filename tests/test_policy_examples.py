@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from docs.generate.expected import CONFIGS, EXAMPLES, POLICIES, PROVIDERS, decision, expected_file, names
+from docs.generate.blocks import (
+    CONFIGS,
+    POLICIES,
+    POLICY_EXAMPLES,
+    PROVIDERS,
+    example_decision,
+    example_names,
+    expected_file,
+)
 
 HOSTS = {
     "DefaultProvider": "worker-1",
@@ -36,13 +44,13 @@ TOTALS = {
 """The totals of workers 1 to 5, None where the pod does not fit; by hand too."""
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", example_names())
 def test_decision_is_as_expected(name: str, tmp_path: Path) -> None:
     """The printed explanation is the kept one, to the last space; after a change: python -m docs.generate."""
-    assert decision(name, tmp_path) == expected_file(name).read_text(encoding="utf-8")
+    assert example_decision(name, tmp_path) == expected_file(name).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", example_names())
 def test_expected_totals_were_worked_out_by_hand(name: str) -> None:
     """The kept outputs have the chosen node and the totals that the rules give on paper."""
     rows = re.findall(r"^(worker-\d) .*? (\d+)(?: +(chosen|tied))?$", expected_file(name).read_text("utf-8"), re.M)
@@ -53,10 +61,17 @@ def test_expected_totals_were_worked_out_by_hand(name: str) -> None:
 
 def test_every_example_is_listed() -> None:
     """No policy or configuration lies in the folder without a test, an expected output, and a line in the README."""
-    found = {path.name for path in EXAMPLES.glob("*.*")} - {"cluster.yaml", "pod.yaml", "README.md", "extender.py"}
+    found = {path.name for path in POLICY_EXAMPLES.glob("*.*")} - {
+        "cluster.yaml",
+        "pod.yaml",
+        "README.md",
+        "extender.py",
+    }
     assert found == {*POLICIES, *CONFIGS}
-    assert {path.name for path in (EXAMPLES / "expected").iterdir()} == {expected_file(name).name for name in names()}
-    readme = (EXAMPLES / "README.md").read_text(encoding="utf-8")
+    assert {path.name for path in (POLICY_EXAMPLES / "expected").iterdir()} == {
+        expected_file(name).name for name in example_names()
+    }
+    readme = (POLICY_EXAMPLES / "README.md").read_text(encoding="utf-8")
     for name in (*POLICIES, *CONFIGS):
         assert f"| [`{name}`]({name}) | {HOSTS[name]} |" in readme
     for name in PROVIDERS:

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.figures import all_figures
-from benchmarks.growth import Point, saved_points
-from benchmarks.samples import Headline, Sample
-from benchmarks.side_by_side import Measured, save, saved
+from benchmarks.samples import Headline, Measured, Sample, save, saved
+from benchmarks.scale import Point, saved_points
 from docs.generate import speed_tables
 from docs.generate.speed_tables import CHART, FIGURES, GROWTH, MOST_IMPORTANT, chart
 from tests.support.releases_tried import RELEASES_TRIED

@@ -10,8 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from docs.generate.blocks import documents, refreshed
-from docs.generate.expected import decision, expected_file, names
+from docs.generate.blocks import documents, example_decision, example_names, expected_file, refreshed
 from docs.generate.reference_tables import filled
 from docs.generate.speed_tables import CHART, chart
 
@@ -21,9 +20,9 @@ def main(chosen: list[str]) -> None:
     for path in [Path(name).resolve() for name in chosen] or documents():
         with tempfile.TemporaryDirectory() as folder:
             _write(path, refreshed(filled(path.read_text(encoding="utf-8")), Path(folder)))
-    for name in () if chosen else names():
+    for name in () if chosen else example_names():
         with tempfile.TemporaryDirectory() as folder:
-            _write(expected_file(name), decision(name, Path(folder)))
+            _write(expected_file(name), example_decision(name, Path(folder)))
 
 
 def _write(path: Path, text: str) -> None:

@@ -1,4 +1,5 @@
-"""The examples in the documentation: found, run, and their outputs compared or written anew.
+"""The examples in the documentation: found, run, and their outputs compared or written anew; so the decisions of
+``policy_examples``.
 
 A document's fenced blocks are run from top to bottom in one empty folder that has the project's
 ``policy_examples``:
@@ -26,16 +27,59 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
 import attrs
 import yaml
 
-from docs.generate.example_server import ASKING, SHOWN, example_server
 from docs.generate.warm_process import put_into
+from kubescheduler.live.cluster_lists import LISTED_KINDS
+from kubescheduler.live.transport.io_thread import IoThread
+from tests.support.apiserver import ApiServer
+
+SHOWN = "https://10.0.0.1:6443"
+"""How outputs show the server's address."""
+CONTEXT = "production"
+"""The kubeconfig's only context."""
+ASKING = ("--context", ".kube/config")
+"""A command that says one of these is given the server."""
+
+
+@contextmanager
+def example_server(home: Path, files: list[Path]) -> Iterator[str]:
+    """Serves the objects of manifests, with a kubeconfig below ``home`` that leads to them. The address.
+
+    Pods and services without a namespace are in ``default``, and pods have what an API server fills in.
+    """
+    with IoThread() as io, ApiServer(io) as server:
+        paths = {kind.kind: kind.path(kind.groups[0]) for kind in LISTED_KINDS}
+        for item in (item for file in files for item in yaml.safe_load_all(file.read_text(encoding="utf-8"))):
+            namespace = "" if item["kind"] == "Node" else item["metadata"].setdefault("namespace", "default")
+            if item["kind"] == "Pod":
+                item["spec"].setdefault("schedulerName", "default-scheduler")
+                item.setdefault("status", {}).setdefault("phase", "Pending")
+            server.storage.create(paths[item["kind"]], namespace, item)
+        _write_kubeconfig(home / ".kube" / "config", server.url)
+        yield server.url
+
+
+def _write_kubeconfig(file: Path, url: str) -> None:
+    document = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": CONTEXT,
+        "clusters": [{"name": CONTEXT, "cluster": {"server": url}}],
+        "users": [{"name": "me", "user": {}}],
+        "contexts": [{"name": CONTEXT, "context": {"cluster": CONTEXT, "user": "me"}}],
+    }
+    file.parent.mkdir(parents=True)
+    file.write_text(yaml.safe_dump(document), encoding="utf-8")
+
 
 ROOT = Path(__file__).parents[2]
+POLICY_EXAMPLES = ROOT / "policy_examples"
 PORT = 8888
 """The port that documents name; a free one takes its place when they are run."""
 HOME = "/home/you/shop"
@@ -78,7 +122,7 @@ class Block:
 
 def documents() -> list[Path]:
     """Every Markdown file whose examples are run."""
-    found = [*ROOT.glob("*.md"), *(ROOT / "policy_examples").glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    found = [*ROOT.glob("*.md"), *POLICY_EXAMPLES.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
     return sorted(found)
 
 
@@ -122,7 +166,7 @@ class Session:
         self._running: list[subprocess.Popen[str]] = []
         self._servers = contextlib.ExitStack()
         self._server = ""
-        shutil.copytree(ROOT / "policy_examples", folder / "policy_examples")
+        shutil.copytree(POLICY_EXAMPLES, folder / "policy_examples")
         for path in (folder / "policy_examples").glob("*.*"):
             self._write(path, path.read_text(encoding="utf-8"))
         _fake_kubectl(folder / ".bin")
@@ -276,7 +320,7 @@ def _free_port(document: str) -> int:
 
 def _fake_kubectl(folder: Path) -> None:
     """A ``kubectl`` that prints the example cluster, web-3 pending in it, as ``kubectl get … -o json`` would."""
-    texts = [(ROOT / "policy_examples" / name).read_text(encoding="utf-8") for name in EXAMPLES]
+    texts = [(POLICY_EXAMPLES / name).read_text(encoding="utf-8") for name in EXAMPLES]
     items = [item for text in texts for item in yaml.safe_load_all(text)]
     for item in items:
         item["metadata"]["uid"] = f"{item['kind']}-{item['metadata']['name']}"
@@ -286,3 +330,64 @@ def _fake_kubectl(folder: Path) -> None:
     kubectl = folder / "kubectl"
     kubectl.write_text(f'#!/bin/sh\ncat "{folder}/list.json"\n', encoding="utf-8")
     kubectl.chmod(0o755)
+
+
+# --- the decisions of policy_examples --------------------------------------------------------
+
+PROVIDERS = ("DefaultProvider", "ClusterAutoscalerProvider")
+POLICIES = ("classic-default.json", "parameterised.yaml", "bin-packing.json", "spread-first.toml", "extenders.json")
+CONFIGS = {"bin-packing-1.36.yaml": "1.36", "racks-1.20.yaml": "1.20"}
+"""KubeSchedulerConfiguration → the release it is for."""
+
+WITH_EXTENDER = "extenders.json"
+
+
+def example_names() -> list[str]:
+    return [*PROVIDERS, *POLICIES, *CONFIGS]
+
+
+def expected_file(name: str) -> Path:
+    """Where the decision of a provider, policy or configuration is kept."""
+    return POLICY_EXAMPLES / "expected" / f"{name if name in PROVIDERS else Path(name).stem}.txt"
+
+
+def example_decision(name: str, folder: Path) -> str:
+    """What is printed; ``folder`` is for a copy of the policy with the extender's true port."""
+    if name in PROVIDERS:
+        return _schedule("--algorithm-provider", name)
+    if name in CONFIGS:
+        return _schedule("--release", CONFIGS[name], "--config", str(POLICY_EXAMPLES / name))
+    if name != WITH_EXTENDER:
+        return _schedule("--policy-config-file", str(POLICY_EXAMPLES / name))
+    with _extender() as port:
+        copy = folder / name
+        copy.write_text(
+            (POLICY_EXAMPLES / name).read_text(encoding="utf-8").replace(str(PORT), str(port)), encoding="utf-8"
+        )
+        return _schedule("--policy-config-file", str(copy)).replace(str(port), str(PORT))
+
+
+@contextmanager
+def _extender() -> Iterator[int]:
+    """``policy_examples/extender.py`` as a process; its port."""
+    process = subprocess.Popen(
+        [sys.executable, str(POLICY_EXAMPLES / "extender.py"), "--port", "0"], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout is not None
+        yield int(process.stdout.readline().rsplit(":", 1)[1])
+    finally:
+        process.terminate()
+        process.communicate()
+
+
+def _schedule(*options: str) -> str:
+    program = shutil.which("kubescheduler", path=str(Path(sys.executable).parent))
+    assert program is not None, "kubescheduler is not installed beside this Python; run pip install -e ."
+    files = [str(POLICY_EXAMPLES / "cluster.yaml"), "--pod", str(POLICY_EXAMPLES / "pod.yaml")]
+    done = subprocess.run(
+        [program, "schedule", *files, *options, "--explain"], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == "", done.stderr
+    return done.stdout

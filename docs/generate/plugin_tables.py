@@ -1,10 +1,8 @@
-"""The parts of the reference about plugins and component configurations, written from the code.
-
-Used as those of ``docs.tables``.
-"""
+"""The parts of the reference about plugins and component configurations, written from the code."""
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -12,7 +10,6 @@ from typing import Any
 import msgspec
 
 from algorithmprovider.rule_catalogue import rule_text
-from docs.generate.writing import cell, code_link, text_blocks
 from kubescheduler.config.component import component_config_from, component_document, default_config
 from kubescheduler.config.component.component_format import ComponentFormat
 from kubescheduler.config.component.config_schema import CONFIGURATION, KIND, V1, V1BETA1, V1BETA2, V1BETA3
@@ -29,6 +26,23 @@ from kubescheduler.framework.plugins.plugin_record import (
 from kubescheduler.releases.lookup import RELEASES
 from kubescheduler.releases.names import FRAMEWORK_RELEASES
 from kubescheduler.translate.translation_model import readers
+
+
+def text_blocks(text: str) -> str:
+    """Indented formulas as blocks."""
+    return re.sub(r"(?m)(^    .+\n?)+", lambda m: "```text\n" + inspect.cleandoc(m[0]) + "\n```\n", text.strip())
+
+
+def cell(text: str) -> str:
+    """In a cell of a table."""
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def code_link(factory: Callable[..., Any]) -> str:
+    """Where a rule or plugin is written."""
+    path = factory.__module__.replace(".", "/") + ".py"
+    return f"[`{path}`](../../{path})"
+
 
 IN_TREE = {release: RELEASES[release].framework_rules.plugins for release in FRAMEWORK_RELEASES}
 """Release → its plugins."""

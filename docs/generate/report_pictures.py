@@ -15,7 +15,8 @@ from typing import Any
 
 from clusterstate.manifests.decode import decode_object
 from clusterstate.objects import ClusterObject, Pod
-from kubescheduler.comparison.comparing import Comparison, compare
+from kubescheduler.comparison.comparing import compare
+from kubescheduler.comparison.comparison import Comparison
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.report.html_report import render
 

@@ -12,9 +12,8 @@ from pathlib import Path
 
 from benchmarks.child_process import MEBIBYTE
 from benchmarks.figures import NODES
-from benchmarks.growth import AXES, Axis, Point, exponent, growth_chart, saved_points
-from benchmarks.samples import median_of
-from benchmarks.side_by_side import NONE, Measured, aim, mebibytes, saved
+from benchmarks.samples import NONE, Measured, aim, mebibytes, median_of, saved
+from benchmarks.scale import AXES, Axis, Point, exponent, growth_chart, saved_points
 from benchmarks.workloads import WORKLOADS
 
 ROOT = Path(__file__).parents[2]

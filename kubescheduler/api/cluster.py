@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from clusterstate.podinfo import ReleaseView
     from kubescheduler.releases.daemon_controllers import DaemonController
     from kubescheduler.simulation.pods_to_place import PodsToPlace, ReadObject
-    from kubescheduler.simulation.utilisation import ClusterUtilisation
+    from kubescheduler.simulation.simulation_report import ClusterUtilisation
     from kubescheduler.sources.cluster_input import Progress
 
 
@@ -298,7 +298,7 @@ class Cluster(CopiedAsItself, WhatIf):
         a     memory    2Gi of 8Gi  25%    ██░░░░░░░░
         a     pods      1 of 10     10%    █░░░░░░░░░
         """
-        from kubescheduler.simulation.utilisation import utilisation_of
+        from kubescheduler.simulation.simulation_report import utilisation_of
 
         return utilisation_of(self.cache())
 

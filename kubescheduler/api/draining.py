@@ -18,13 +18,10 @@ from kubescheduler.core.selection import TieBreak
 from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.inputs.given import TEXT, WHOLE, checked_cluster, flat, refuse, wrong_type
 from kubescheduler.planning.departures import controller_of
-from kubescheduler.planning.displaced import played
-from kubescheduler.planning.drain import Chosen, DrainFlags, check_flags, chosen, drained, every
-from kubescheduler.planning.drain_order import Order, OrderOptions, OrderSearch, Surge, play_step
-from kubescheduler.planning.drain_report import Drain
-from kubescheduler.planning.kubelet_upgrades import KubeletUpgrade
+from kubescheduler.planning.drain import Chosen, DrainFlags, KubeletUpgrade, check_flags, chosen, drained, every
+from kubescheduler.planning.drain_order import Drain, Order, OrderOptions, OrderSearch, Surge, play_step
 from kubescheduler.planning.node_trials import nodes_beside
-from kubescheduler.planning.rehearsal import Rehearsal, after_waiting
+from kubescheduler.planning.rehearsal import Rehearsal, after_waiting, played
 from kubescheduler.planning.shapes import one_shape
 from kubescheduler.simulation.workload import Workload
 

@@ -16,9 +16,8 @@ from kubescheduler.core.selection import TieBreak
 from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.inputs.given import TEXT, checked_cluster, flat, refuse, wrong_type
 from kubescheduler.planning.departures import Fate
-from kubescheduler.planning.displaced import played
 from kubescheduler.planning.outage import Outage, Outages, lose, worst_first
-from kubescheduler.planning.rehearsal import LOST_NODE, Rehearsal, after_waiting
+from kubescheduler.planning.rehearsal import LOST_NODE, Rehearsal, after_waiting, played
 
 LABELS = {"zone": (STABLE_ZONE, ZONE), "region": (STABLE_REGION, REGION), "hostname": ("kubernetes.io/hostname",)}
 """Short name of a domain → the labels that say it, the first that a node has."""

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from clusterstate.manifests.fields import Judgement
     from clusterstate.objects import ClusterObject, Pod
     from kubescheduler.cli.cluster_options import ClusterPlace
-    from kubescheduler.comparison.comparing import Cause, Comparison
+    from kubescheduler.comparison.comparison import Comparison
+    from kubescheduler.comparison.outcomes import Cause
     from kubescheduler.engine.engine_contract import Engine
     from kubescheduler.engine.spec import EngineSpec
 
@@ -163,7 +164,7 @@ def compare(
     from kubescheduler.cli.compare_output import rendered_comparison
     from kubescheduler.cli.inputs import nothing_collected
     from kubescheduler.cli.output import screen_of
-    from kubescheduler.comparison.drawn_runs import faults_of_seeds
+    from kubescheduler.comparison.comparing import faults_of_seeds
 
     _check_usage(cluster, pod_files, mirror, running, pending=pending)
     if steps:
@@ -377,7 +378,7 @@ def _mirrored(path: str, specs: Sequence[EngineSpec]) -> tuple[list[ClusterObjec
     from kubescheduler.cli.inputs import mirrored_inputs
     from kubescheduler.engine.engine_flags import newest_gates
     from kubescheduler.releases.lookup import newest
-    from kubescheduler.simulation.object_traffic import came_later
+    from kubescheduler.simulation.timeline import came_later
 
     release = newest([spec.release for spec in specs] or [DEFAULT_RELEASE]).name
     cluster, workload = mirrored_inputs(path, release, newest_gates(specs))

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from kubescheduler.cli.output import ERROR, NONE, PLAIN, Screen, document_text, noted, section_text, table
 
 if TYPE_CHECKING:
-    from kubescheduler.comparison.comparing import Cause, Comparison, Effects, HostChange, PodComparison, ServiceSpread
-    from kubescheduler.comparison.comparison import WorkloadChange
-    from kubescheduler.comparison.outcomes import Outcome
+    from kubescheduler.comparison.comparison import Comparison, WorkloadChange
+    from kubescheduler.comparison.effects import Effects, ServiceSpread
+    from kubescheduler.comparison.outcomes import Cause, HostChange, Outcome, PodComparison
     from kubescheduler.comparison.release_steps import PodTimeline, Timeline
     from kubescheduler.report.sections import Section
 
@@ -77,7 +77,7 @@ def _tables(comparison: Comparison, tolerated: Collection[Cause], screen: Screen
 def _errors(comparison: Comparison) -> Iterator[str]:
     """What kept pods from being compared, each text once."""
     from clusterstate.errors import listed
-    from kubescheduler.comparison.comparing import Cause
+    from kubescheduler.comparison.outcomes import Cause
 
     texts = Counter(change.text for pod in comparison.pods for change in pod.changes if change.cause is Cause.ERROR)
     if texts:
@@ -149,13 +149,13 @@ def _difference(change: HostChange) -> str:
     """``-1, +12``: how far the new host is ahead of the old one before and now; ``not scored`` where one is refused."""
     if change.old_difference is None and change.new_difference is None:
         return NONE
-    from kubescheduler.comparison.cause_sentences import signed
+    from kubescheduler.comparison.causes import signed
 
     return f"{signed(change.old_difference)}, {signed(change.new_difference)}"
 
 
 def _causes(comparison: Comparison, tolerated: Collection[Cause]) -> list[tuple[str, ...]]:
-    from kubescheduler.comparison.comparing import MEANINGS
+    from kubescheduler.comparison.outcomes import MEANINGS
 
     causes = [cause for cause in MEANINGS if any(cause in counts for counts in comparison.summary)]
     causes.sort(key=lambda cause: -sum(counts.get(cause, 0) for counts in comparison.summary))

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from kubescheduler.cli.cluster_options import ClusterPlace
-    from kubescheduler.planning.drain_order import OrderOptions
-    from kubescheduler.planning.drain_report import Drain
+    from kubescheduler.planning.drain_order import Drain, OrderOptions
 
 
 def _cluster_and_nodes(command: Callable[..., int]) -> Callable[..., int]:
@@ -166,8 +165,8 @@ def _wanted(batch: int | None, surge: int | None, shape: str | None, upgrade: st
     """What sort of order. Raises InputError with every fault."""
     from clusterstate.errors import InputError, attempt
     from kubescheduler.inputs.given import read_paths
+    from kubescheduler.planning.drain import KubeletUpgrade
     from kubescheduler.planning.drain_order import OrderOptions
-    from kubescheduler.planning.kubelet_upgrades import KubeletUpgrade
     from kubescheduler.planning.shapes import one_shape
 
     problems: list[str] = []

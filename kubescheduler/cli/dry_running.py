@@ -16,8 +16,7 @@ import msgspec
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError, InputError
 from kubescheduler.cli.whole_run import with_hints
-from kubescheduler.comparison.drawn_runs import RealChoices
-from kubescheduler.comparison.dry_run_results import DryRunResults
+from kubescheduler.comparison.dry_run_results import DryRunResults, RealChoices
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.profiles.plugin_loading import PluginOption
 from kubescheduler.live.dry_run_process import (

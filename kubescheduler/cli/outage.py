@@ -113,8 +113,8 @@ def _rendered(found: Outage | Outages, output: str, notes: Sequence[str], releas
 def _sections(found: Outage | Outages, *, paged: bool) -> Iterator[Section]:
     """Of all domains a table; a page has the pods of each that does not survive too, and what refused them."""
     from kubescheduler.cli.explanation import MOST_EVIDENCE, evidence_of_displaced
-    from kubescheduler.planning.displaced import HEADER
     from kubescheduler.planning.outage import DOMAINS, Outages
+    from kubescheduler.planning.rehearsal import HEADER
     from kubescheduler.report.displaced_sections import outage_sections
     from kubescheduler.report.sections import Section
 

@@ -11,8 +11,7 @@ from kubescheduler.cli.output import NONE, PLAIN, Screen, noted, table
 from kubescheduler.sources.sanitize import csv_cell, json_text, one_line
 
 if TYPE_CHECKING:
-    from kubescheduler.simulation.simulation_report import PodRecord, Report
-    from kubescheduler.simulation.utilisation import Level, NodeUsage
+    from kubescheduler.simulation.simulation_report import Level, NodeUsage, PodRecord, Report
 
 PODS = ("NAMESPACE", "POD", "ARRIVED", "PLACED", "LEFT", "NODE", "ATTEMPTS", "OUTCOME", "MESSAGE")
 POD_FIELDS = ("namespace", "name", "arrived", "placed", "left", "node", "attempts", "outcome", "message")

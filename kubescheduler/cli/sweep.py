@@ -126,9 +126,9 @@ def sweep(
     from clusterstate.errors import InputError, attempt
     from kubescheduler import __version__
     from kubescheduler.sweep.cases import CustomModules, SweepOptions, cases_of, find_snapshots, parse_seeds
-    from kubescheduler.sweep.dask_workers import check_dask
     from kubescheduler.sweep.rows import check_output, columns_of, open_rows
     from kubescheduler.sweep.run_case import with_certificates
+    from kubescheduler.sweep.sweeping import check_dask
 
     if scheduler is not None and workers is not None:
         raise click.UsageError("--workers is for local processes: leave it out, or leave out --scheduler")
@@ -241,7 +241,7 @@ def _runner(scheduler: str | None, workers: int | None) -> Runner:
     import os
 
     if scheduler is not None:
-        from kubescheduler.sweep.dask_workers import run_on_dask
+        from kubescheduler.sweep.sweeping import run_on_dask
 
         return functools.partial(run_on_dask, address=scheduler)
     from kubescheduler.sweep.sweeping import run_locally

@@ -12,7 +12,7 @@ from kubescheduler.comparison.release_steps import headline
 from kubescheduler.report.sections import Section
 
 if TYPE_CHECKING:
-    from kubescheduler.comparison.carried_configuration import ConfigurationStep
+    from kubescheduler.comparison.release_steps import ConfigurationStep
     from kubescheduler.comparison.upgrading import Upgrade
 
 

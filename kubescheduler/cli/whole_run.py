@@ -115,7 +115,7 @@ def with_hints(settings: LiveSettings) -> LiveSettings:
     def search(
         objects: Sequence[ClusterObject], pods: Sequence[Pod], pause: Callable[[], None]
     ) -> Sequence[ShortHint | None]:
-        from kubescheduler.hinting.short_hints import short_hints  # nothing waits for it at the start
+        from kubescheduler.hinting.hint_search import short_hints  # nothing waits for it at the start
 
         return short_hints(settings.engine, objects, pods, pause)
 

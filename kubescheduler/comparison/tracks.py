@@ -12,8 +12,7 @@ import numpy as np
 
 from clusterstate.growable import IntArray
 from clusterstate.objects import ClusterObject, Pod
-from kubescheduler.comparison.cause_sentences import VictimChoice, ties_sentence, with_score_sentences
-from kubescheduler.comparison.causes import explained
+from kubescheduler.comparison.causes import VictimChoice, explained, ties_sentence, with_score_sentences
 from kubescheduler.comparison.contributions import Judgement
 from kubescheduler.comparison.outcomes import LOOSE, STRICT, Cause, HostChange, Outcome, PodComparison
 from kubescheduler.comparison.running_pods import Absences

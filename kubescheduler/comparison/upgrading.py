@@ -12,8 +12,7 @@ from typing import Any
 import msgspec
 
 from clusterstate.objects import ClusterObject, Pod
-from kubescheduler.comparison.carried_configuration import ConfigurationStep
-from kubescheduler.comparison.release_steps import Timeline, timeline
+from kubescheduler.comparison.release_steps import ConfigurationStep, Timeline, timeline
 from kubescheduler.engine.spec import EngineSpec, no_notice
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.releases.names import RELEASE_NAMES, place

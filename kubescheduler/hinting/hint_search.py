@@ -1,4 +1,4 @@
-"""The search for what would make a pod fit, or go to a node."""
+"""The search for what would make a pod fit, or go to a node; and its answers in short, for a metric."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import numpy as np
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import InputError, nearest
 from clusterstate.growable import IntArray
-from clusterstate.objects import Pod
+from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.core.decision import gave_up
-from kubescheduler.engine.engine_contract import Engine, PodScheduler
+from kubescheduler.engine.engine_contract import Engine, PodScheduler, cache_for
 from kubescheduler.engine.framework_engine import FrameworkEngine
 from kubescheduler.engine.legacy_engine import LegacyEngine
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Enabled, Point, Profile
@@ -48,6 +48,7 @@ from kubescheduler.hinting.proposals import (
     Scale,
 )
 from kubescheduler.hinting.trials import Trials, as_read, at_once, changed_nodes
+from kubescheduler.live.observers import ShortHint
 
 
 def single_changes(trials: Trials, candidates: Iterable[Candidate]) -> tuple[list[Hint], list[Candidate]]:
@@ -413,3 +414,44 @@ def _weighed_plugin(engine: Engine, name: str, weight: int, scheduler: str) -> E
         return msgspec.structs.replace(profile, plugins={**profile.plugins, Point.SCORE: changed})
 
     return _with_profile(engine, scheduler, edit)
+
+
+LONGEST = 100
+"""Characters of a text."""
+OTHERS = {
+    "taint": "remove a taint from a node",
+    "cordon": "uncordon a node",
+    "label": "label a node otherwise",
+    "size": "make a node larger",
+    "node": "add one more node",
+    "claim": "create the PersistentVolumeClaim",
+    "pod": "run a pod that it has to be near to",
+    "eviction": "evict running pods",
+}
+"""Kind of a change that is not of the pod → its words; the hint's own name the node."""
+
+
+def short_hints(
+    engine: Engine, objects: Sequence[ClusterObject], pods: Sequence[Pod], pause: Callable[[], None]
+) -> list[ShortHint | None]:
+    """For each pod what the smallest single change is that makes it fit in a cluster of these objects; None: it fits,
+    or none does it. pause: is called before each decision.
+
+    Nobody's extenders and plugins are asked what if: where there are any, there are no hints.
+    """
+    if engine.extenders or engine.scheduler(ClusterCache(engine.view)).has_custom_plugins:
+        return [None] * len(pods)
+    search = HintSearch(engine, cache_for(engine, objects), pause)
+    return [_short(search, pod) for pod in pods]
+
+
+def _short(search: HintSearch, pod: Pod) -> ShortHint | None:
+    found = search.hints(pod, top=1, pairs=False, quick=True, message="fits nowhere")
+    return shortened(found[0]) if found else None
+
+
+def shortened(hint: Hint) -> ShortHint:
+    """The words of a hint of one change."""
+    (change,) = hint.changes
+    text = change.text if change.target == POD else OTHERS.get(change.kind, "change the configuration")
+    return ShortHint(change.kind, text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…")

@@ -28,7 +28,7 @@ from clusterstate.objects import (
 )
 from clusterstate.volumes.claims import claim_class, waits_for_consumer
 from clusterstate.workloads import MIRROR
-from kubescheduler.simulation.object_traffic import CHOSEN
+from kubescheduler.simulation.timeline import CHOSEN
 from kubescheduler.simulation.workload import as_new, renamed
 
 NAMED = 3

@@ -21,8 +21,7 @@ from kubescheduler.hinting.hint_search import HintSearch
 from kubescheduler.hinting.proposals import PodHints
 from kubescheduler.planning.cluster_autoscaler import EXPENDABLE, Expander, ExpansionOption, is_expendable, scaled_up
 from kubescheduler.planning.departures import counted
-from kubescheduler.planning.fewest_nodes import FewestNodes
-from kubescheduler.planning.needs import LowerBound, Needs, capped
+from kubescheduler.planning.fewest_nodes import FewestNodes, LowerBound, Needs, capped
 from kubescheduler.planning.node_trials import AskedWorkload, NodeTrials, Played
 from kubescheduler.planning.shapes import Shape, prices_of
 from kubescheduler.simulation.pods_to_place import daemon_set_of

@@ -24,8 +24,16 @@ from kubescheduler.comparison.effects import Utilisation
 from kubescheduler.core.results import Shown, ShownTable
 from kubescheduler.planning.budgets import Health
 from kubescheduler.planning.departures import Fate, counted, fate_of, keeps_name, named
-from kubescheduler.planning.displaced import HEADER, Displaced, budgets_dict, counts_text, needs_text
-from kubescheduler.planning.rehearsal import LOST_NODE, UNREACHABLE, Rehearsal
+from kubescheduler.planning.rehearsal import (
+    HEADER,
+    LOST_NODE,
+    UNREACHABLE,
+    Displaced,
+    Rehearsal,
+    budgets_dict,
+    counts_text,
+    needs_text,
+)
 
 STATEFUL = "its StatefulSet makes no other one until somebody deletes the node, or says that it is out of service"
 FOR_EVER = "it tolerates node.kubernetes.io/unreachable for ever"

@@ -16,13 +16,12 @@ import msgspec
 
 from clusterstate.objects import Pod
 from clusterstate.workloads import workloads_of
-from kubescheduler.comparison.cause_sentences import by_priority
+from kubescheduler.comparison.causes import by_priority
 from kubescheduler.comparison.comparison import Comparison
 from kubescheduler.comparison.outcomes import MEANINGS, Cause, HostChange, PodComparison
 from kubescheduler.hinting.proposals import Hint
 from kubescheduler.planning.departures import Fate
-from kubescheduler.planning.displaced import moved_text
-from kubescheduler.planning.rehearsal import Moved
+from kubescheduler.planning.rehearsal import Moved, moved_text
 from kubescheduler.sources.sanitize import escaped
 
 NAMED = 5

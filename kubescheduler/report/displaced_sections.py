@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubescheduler.planning.displaced import HEADER
-from kubescheduler.planning.drain_report import STEPS, Drain
+from kubescheduler.planning.drain_order import STEPS, Drain
 from kubescheduler.planning.outage import WORKLOADS, Outage
+from kubescheduler.planning.rehearsal import HEADER
 from kubescheduler.report.sections import Section
 
 DRAIN_STATUS = ("all pods that come back run again", "one fits nowhere, or a budget blocks")

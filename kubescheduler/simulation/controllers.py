@@ -1,9 +1,8 @@
-"""What controllers and drivers around a scheduler do in a simulation: pods from templates, DaemonSets, volumes,
-devices."""
+"""What controllers make in a simulation: pods from templates, those of DaemonSets for each node."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -11,24 +10,14 @@ import attrs
 import msgspec
 
 from clusterstate.cache import ClusterCache
-from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.manifests.decode import Manifest
 from clusterstate.manifests.defaulting import default_manifest
 from clusterstate.manifests.fields import describe
 from clusterstate.objects import (
-    ClaimReference,
     ClusterObject,
-    DeviceStatus,
-    FrozenMap,
     Node,
-    ObjectMeta,
-    PersistentVolume,
-    PersistentVolumeClaim,
     Pod,
-    ResourceClaim,
 )
-from clusterstate.volumes.claim_matching import SELECTED_NODE_ANNOTATION
-from clusterstate.volumes.claims import BIND_COMPLETED_ANNOTATION
 from kubescheduler.releases.daemon_controllers import DaemonController, with_spec
 from kubescheduler.releases.release import Release
 from kubescheduler.simulation.workload import ON_BINDING, ON_FINISH
@@ -265,54 +254,3 @@ def _pod_name(name: str, node: str, index: int) -> str:
     """By the node, so that it says whose pod it is; by number where that is too long."""
     text = f"{name}-{node}"
     return text if len(text) <= LONGEST_NAME else f"{name}-{index}"
-
-
-BOUND = "Bound"
-
-
-def binds_to(volume: PersistentVolume, objects: ClusterObjects) -> Iterator[PersistentVolumeClaim]:
-    """The claim that a volume was given to, now bound to it; nothing when it is gone or bound."""
-    given = volume.claim_ref
-    claim = None if given is None else objects.persistent_volume_claims.get((given.namespace, given.name))
-    if claim is not None and not claim.volume_name:
-        yield _bound(claim, volume)
-
-
-def provisions(claim: PersistentVolumeClaim) -> Iterator[PersistentVolume | PersistentVolumeClaim]:
-    """The volume that is made for a claim whose node is chosen, which any node can reach, and the claim bound to it.
-
-    Nothing for a claim that waits for its node, or is bound.
-    """
-    if claim.volume_name or SELECTED_NODE_ANNOTATION not in claim.metadata.annotations:
-        return
-    own = claim.metadata
-    volume = PersistentVolume(
-        ObjectMeta(f"pvc-{own.uid or own.name}"),
-        storage=claim.storage,
-        access_modes=claim.access_modes,
-        storage_class_name=claim.storage_class_name or "",
-        volume_mode=claim.volume_mode,
-        claim_ref=ClaimReference(own.namespace, own.name, own.uid),
-        phase=BOUND,
-        volume_attributes_class_name=claim.volume_attributes_class_name,
-    )
-    yield volume
-    yield _bound(claim, volume)
-
-
-def _bound(claim: PersistentVolumeClaim, volume: PersistentVolume) -> PersistentVolumeClaim:
-    annotations = FrozenMap({**claim.metadata.annotations, BIND_COMPLETED_ANNOTATION: "yes"})
-    metadata = msgspec.structs.replace(claim.metadata, annotations=annotations)
-    return msgspec.structs.replace(claim, metadata=metadata, volume_name=volume.metadata.name, phase=BOUND)
-
-
-def made_ready(claim: ResourceClaim) -> ResourceClaim | None:
-    """The claim with every binding condition of its devices met; None when none is left to report on."""
-    allocation = claim.allocation
-    reported = {(status.driver, status.pool, status.device) for status in claim.device_statuses}
-    statuses = tuple(
-        DeviceStatus(d.driver, d.pool, d.device, tuple((kind, "True") for kind in d.binding_conditions))
-        for d in (allocation.devices if allocation is not None else ())
-        if d.binding_conditions and (d.driver, d.pool, d.device) not in reported
-    )
-    return attrs.evolve(claim, device_statuses=(*claim.device_statuses, *statuses)) if statuses else None

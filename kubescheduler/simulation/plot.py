@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from clusterstate.errors import InputError
-from kubescheduler.simulation.utilisation import share
+from kubescheduler.simulation.simulation_report import share
 from kubescheduler.sources.files import check_place, write_whole
 
 if TYPE_CHECKING:

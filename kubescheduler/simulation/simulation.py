@@ -20,7 +20,6 @@ from kubescheduler.cycle.schedule_one import Decide, PodAttempt, SchedulerLoop
 from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.engine.loop_parts import loop_parts
 from kubescheduler.framework.contract.cycle_state import CycleState, VirtualTime
-from kubescheduler.simulation.object_traffic import NodeTraffic, ObjectTraffic
 from kubescheduler.simulation.simulated_api import SimulatedApi, on_virtual_time
 from kubescheduler.simulation.simulation_report import (
     FINISHED,
@@ -32,6 +31,8 @@ from kubescheduler.simulation.simulation_report import (
     PodRecord,
     PreemptionRecord,
     Report,
+    UsageRecorder,
+    tracked_resources,
 )
 from kubescheduler.simulation.timeline import (
     ARRIVING,
@@ -43,9 +44,10 @@ from kubescheduler.simulation.timeline import (
     Events,
     Kind,
     Listen,
+    NodeTraffic,
+    ObjectTraffic,
     RunEvent,
 )
-from kubescheduler.simulation.utilisation import UsageRecorder, tracked_resources
 from kubescheduler.simulation.workload import (
     ON_BINDING,
     ON_FINISH,

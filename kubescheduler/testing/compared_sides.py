@@ -12,9 +12,8 @@ from clusterstate.errors import ConfigError, attempt, nearest
 from clusterstate.objects import ClusterObject, Pod
 from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.api.whole_runs import without
-from kubescheduler.comparison.comparing import compare
+from kubescheduler.comparison.comparing import FIRST, compare
 from kubescheduler.comparison.comparison import Comparison
-from kubescheduler.comparison.drawn_runs import FIRST
 from kubescheduler.comparison.outcomes import LOOSE, MODES, SEQUENCE, Cause, faults_of_tolerated
 from kubescheduler.comparison.release_steps import Timeline, timeline
 from kubescheduler.comparison.running_pods import ALL, running_pods, without_stayers

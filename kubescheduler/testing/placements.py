@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from clusterstate.errors import DecodeError, InputError, attempt
 from clusterstate.objects import Pod
 from kubescheduler.api.scheduler import Scheduler
-from kubescheduler.comparison.cause_sentences import signed
+from kubescheduler.comparison.causes import signed
 from kubescheduler.comparison.comparison import Comparison, headline
 from kubescheduler.comparison.outcomes import MEANINGS, Cause, HostChange, Outcome, PodComparison
 from kubescheduler.comparison.refusals import refusals

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import figures, side_by_side
+from benchmarks import figures, samples
 from benchmarks.child_process import FailedError
 from benchmarks.figures import Course, all_figures
 from benchmarks.samples import Headline, Measurement, sample_workload
@@ -58,7 +58,7 @@ def measured(name: str, *, minutes: float = 10, fail: str = "", interrupt: str =
         return {"": {"cpu": 1.0, "wall": 1.0, "memory": 1}}
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(side_by_side, "measured_in_child", child)
+        patch.setattr(samples, "measured_in_child", child)
         titles = [one.headline.title for one in course.results()]
     assert len(said) <= len(name)
     return course, titles

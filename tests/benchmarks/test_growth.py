@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 import attrs
 import pytest
 
-from benchmarks.growth import AXES, ROWS, Point, exponent, growth_chart, judgement, saved_points
+from benchmarks.scale import AXES, ROWS, Point, exponent, growth_chart, judgement, saved_points
 
 
 def points(axis: str, times: dict[int, float]) -> list[Point]:

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from benchmarks import run, side_by_side
+from benchmarks import run, samples
 from benchmarks.child_process import FailedError
-from benchmarks.side_by_side import saved
+from benchmarks.samples import saved
 from kubescheduler.releases.names import RELEASE_NAMES
 
 FIGURES = ["--figures", "--only", "1.16 Basic", "--rounds", "2"]
@@ -28,7 +28,7 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> dict[str, BaseException]:
                 raise error
         return {"": {"cpu": 0.001, "wall": 0.002, "memory": 5 << 20}}
 
-    monkeypatch.setattr(side_by_side, "measured_in_child", child)
+    monkeypatch.setattr(samples, "measured_in_child", child)
     return errors
 
 

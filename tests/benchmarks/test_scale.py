@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from benchmarks import scale
 from benchmarks.child_process import FailedError, measured_in_child
-from benchmarks.growth import AXES, Axis, Point
+from benchmarks.scale import AXES, Axis, Point
 from benchmarks.scale_point import ClusterSize, build, measure_point
 
 Asked = Callable[..., Result]

@@ -9,10 +9,20 @@ from typing import Any
 import attrs
 import pytest
 
-from benchmarks import side_by_side
+from benchmarks import samples
 from benchmarks.child_process import HERE, FailedError, LackingError
-from benchmarks.samples import Headline, Measurement, Sample, sample_workload
-from benchmarks.side_by_side import HEAD, Measured, alternate, row, save, saved
+from benchmarks.samples import (
+    HEAD,
+    Headline,
+    Measured,
+    Measurement,
+    Sample,
+    alternate,
+    row,
+    sample_workload,
+    save,
+    saved,
+)
 
 OTHER = Path("other")
 ONE = Measurement(sample_workload, {"pods": 30}, (Headline("t"),), {"pods": 3})
@@ -34,7 +44,7 @@ def answer(monkeypatch: pytest.MonkeyPatch) -> Callable[[Answer], None]:
             assert timeout > ONE.seconds
             return {"": sample(made(arguments, checkout))}
 
-        monkeypatch.setattr(side_by_side, "measured_in_child", child)
+        monkeypatch.setattr(samples, "measured_in_child", child)
 
     return put
 

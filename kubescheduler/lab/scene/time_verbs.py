@@ -26,9 +26,8 @@ from kubescheduler.lab.scene.scene import Change, Edit, KeptValues, Parameters, 
 from kubescheduler.lab.scene.scene_state import SceneFault
 from kubescheduler.queue.entry import Place
 from kubescheduler.simulation.simulation import Simulation
-from kubescheduler.simulation.simulation_report import RUNNING, WAITING, PodRecord, Report
+from kubescheduler.simulation.simulation_report import RUNNING, WAITING, PodRecord, Report, UsageRecorder, share
 from kubescheduler.simulation.timeline import RunEvent
-from kubescheduler.simulation.utilisation import UsageRecorder, share
 from kubescheduler.simulation.workload import ARRIVES_AFTER, DURATION, Workload
 
 HELD = "waiting"

@@ -26,7 +26,7 @@ from kubescheduler.extender.client import HTTPExtender
 from kubescheduler.lab.scene.decision_rows import shown_decision
 from kubescheduler.lab.scene.scene import MOST_ROWS, Scene, Verb, verb
 from kubescheduler.lab.scene.scene_state import SceneFault
-from kubescheduler.planning.drain_report import Drain
+from kubescheduler.planning.drain_order import Drain
 from kubescheduler.planning.outage import Outage
 from kubescheduler.releases.lookup import release_of
 from kubescheduler.report.displaced_sections import DRAIN_STATUS, OUTAGE_STATUS, drain_sections, outage_sections

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from clusterstate.errors import ConfigError
-from kubescheduler.comparison.carried_configuration import Carried, carried
+from kubescheduler.comparison.release_steps import Carried, carried
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.releases.names import RELEASE_NAMES
 from tests.support.configuring.translating import configuration, policy, priorities

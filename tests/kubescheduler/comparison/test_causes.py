@@ -22,10 +22,9 @@ from clusterstate.objects import (
     TopologySpreadConstraint,
     WeightedPodAffinityTerm,
 )
-from kubescheduler.comparison.cause_sentences import CauseFacts, cause_sentence
-from kubescheduler.comparison.comparing import Cause, Step, compare
-from kubescheduler.comparison.outcomes import Contribution
-from kubescheduler.comparison.refusals import AS_IF_PASSED
+from kubescheduler.comparison.causes import AS_IF_PASSED, CauseFacts, cause_sentence
+from kubescheduler.comparison.comparing import compare
+from kubescheduler.comparison.outcomes import Cause, Contribution, Step
 from kubescheduler.engine.spec import EngineSpec
 from tests.support.build import cache_of, labels
 from tests.support.comparisons import GIB, LEAST, MOST, Policies, change, node, pod

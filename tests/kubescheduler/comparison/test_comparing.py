@@ -12,10 +12,11 @@ import pytest
 from clusterstate.errors import ConfigError
 from clusterstate.objects import ClusterObject, FrozenMap, ObjectMeta, OwnerReference, Pod, PodSpec, ReplicaSet
 from clusterstate.workloads import workloads_of
-from kubescheduler.comparison.cause_sentences import by_priority
-from kubescheduler.comparison.comparing import Cause, column_names, column_titles, compare
+from kubescheduler.comparison.causes import by_priority
+from kubescheduler.comparison.comparing import column_names, column_titles, compare
 from kubescheduler.comparison.comparison import change_document, headline
 from kubescheduler.comparison.contributions import Pair, paired, rule_of
+from kubescheduler.comparison.outcomes import Cause
 from kubescheduler.comparison.tracks import TiedNames, TiedRows
 from kubescheduler.engine.spec import EngineSpec
 from tests.support.comparisons import GIB, LEAST, MOST, Policies, check_sums, node, pod

@@ -9,8 +9,8 @@ import pytest
 import kubescheduler as ks
 from clusterstate.errors import ConfigError
 from clusterstate.objects import ClusterObject
-from kubescheduler.comparison.comparing import Cause, compare
-from kubescheduler.comparison.drawn_runs import drawn_note
+from kubescheduler.comparison.comparing import compare, drawn_note
+from kubescheduler.comparison.outcomes import Cause
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.report.ci_results import comparison_suites, junit
 from kubescheduler.report.html_report import payload

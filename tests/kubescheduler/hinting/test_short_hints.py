@@ -10,7 +10,7 @@ import kubescheduler as ks
 from clusterstate.objects import Pod
 from kubescheduler.engine.spec import EngineSpec, no_notice
 from kubescheduler.framework.profiles.plugin_loading import PluginOption
-from kubescheduler.hinting.short_hints import LONGEST, OTHERS, short_hints
+from kubescheduler.hinting.hint_search import LONGEST, OTHERS, short_hints
 from kubescheduler.hinting.trials import at_once
 from kubescheduler.live.observers import ShortHint
 

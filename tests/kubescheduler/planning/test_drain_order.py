@@ -14,8 +14,7 @@ from clusterstate.objects import Node
 from kubescheduler.api.draining import flags_for
 from kubescheduler.api.engine_choice import engine_spec
 from kubescheduler.planning import drain_order
-from kubescheduler.planning.drain import chosen, drained
-from kubescheduler.planning.kubelet_upgrades import KubeletUpgrade, kubelet_of
+from kubescheduler.planning.drain import KubeletUpgrade, chosen, drained, kubelet_of
 from kubescheduler.planning.rehearsal import Rehearsal
 from tests.support.drained_clusters import beside, budget, drained_cluster
 from tests.support.owned_pods import owned

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kubescheduler as ks
-from kubescheduler.planning.needs import NodeNeed, relaxed
+from kubescheduler.planning.fewest_nodes import NodeNeed, relaxed
 
 ZONE = "topology.kubernetes.io/zone"
 MOST = 3

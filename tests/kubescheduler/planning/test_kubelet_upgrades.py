@@ -6,7 +6,7 @@ import pytest
 
 import kubescheduler as ks
 from clusterstate.errors import ConfigError
-from kubescheduler.planning.kubelet_upgrades import KubeletUpgrade
+from kubescheduler.planning.drain import KubeletUpgrade
 
 
 @pytest.mark.parametrize(

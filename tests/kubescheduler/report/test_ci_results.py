@@ -9,7 +9,9 @@ import pytest
 
 import kubescheduler as ks
 from clusterstate.objects import ClusterObject
-from kubescheduler.comparison.comparing import Cause, Comparison, HostChange, compare
+from kubescheduler.comparison.comparing import compare
+from kubescheduler.comparison.comparison import Comparison
+from kubescheduler.comparison.outcomes import Cause, HostChange
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.report.ci_results import CiCase, Standing, Suite, comparison_suites, github, junit
 from tests.support.build import labels

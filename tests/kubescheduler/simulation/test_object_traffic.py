@@ -21,8 +21,8 @@ from clusterstate.objects import (
 )
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.live.informers.informer_rules import KINDS_1_36
-from kubescheduler.simulation.object_traffic import CHOICES, came_later, replayed
 from kubescheduler.simulation.simulation import Simulation
+from kubescheduler.simulation.timeline import CHOICES, came_later, replayed
 from kubescheduler.simulation.workload import Arrival, ObjectUpdate, Workload
 from tests.support.live.dry_runs import read
 from tests.support.live.serving import a_node, a_pod

@@ -20,8 +20,7 @@ from kubescheduler.simulation.plot import (
     time_unit,
     write_plot,
 )
-from kubescheduler.simulation.simulation_report import Report
-from kubescheduler.simulation.utilisation import Sample
+from kubescheduler.simulation.simulation_report import Report, Sample
 
 SVG = "{http://www.w3.org/2000/svg}"
 

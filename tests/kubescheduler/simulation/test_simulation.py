@@ -30,9 +30,8 @@ from kubescheduler.engine.loop_parts import loop_parts
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.extender.client import HTTPExtender
 from kubescheduler.simulation.simulation import LastAttempts, Simulation
-from kubescheduler.simulation.simulation_report import WAITING, PodRecord, ReasonCount, Report
+from kubescheduler.simulation.simulation_report import WAITING, Level, PodRecord, ReasonCount, Report
 from kubescheduler.simulation.timeline import Kind, RunEvent
-from kubescheduler.simulation.utilisation import Level
 from kubescheduler.simulation.workload import ON_BINDING, ON_FINISH, Arrival, Chain, NodeArrival, Workload
 from tests.support.build import cache_of, labels, make_node, make_pod, resources
 from tests.support.custom.extender_asking import POD, Asking, asking_process, node

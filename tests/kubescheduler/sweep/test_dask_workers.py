@@ -13,10 +13,9 @@ import pytest
 
 from clusterstate.errors import InputError
 from kubescheduler.sweep.cases import Case
-from kubescheduler.sweep.dask_workers import check_dask, run_on_dask
 from kubescheduler.sweep.rows import open_rows
 from kubescheduler.sweep.run_case import CaseOutcome
-from kubescheduler.sweep.sweeping import SweepSummary, sweep
+from kubescheduler.sweep.sweeping import SweepSummary, check_dask, run_on_dask, sweep
 from tests.support.comparisons import COLUMNS, deadly_case, run_here, sixty
 
 distributed = pytest.importorskip(
@@ -86,7 +85,7 @@ def test_the_files_go_along(cluster: Any, cases: list[Case]) -> None:
 
 def test_a_scheduler_that_is_not_there(monkeypatch: pytest.MonkeyPatch, cases: list[Case]) -> None:
     """Nobody at the address is wrong input."""
-    monkeypatch.setattr("kubescheduler.sweep.dask_workers.CONNECT_SECONDS", 0.1)
+    monkeypatch.setattr("kubescheduler.sweep.sweeping.CONNECT_SECONDS", 0.1)
     with pytest.raises(InputError, match=r"--scheduler tcp://127.0.0.1:9: there is no dask scheduler that answers"):
         next(run_on_dask(cases, "tcp://127.0.0.1:9"))
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from kubescheduler.comparison.comparing import Cause, compare
+from kubescheduler.comparison.comparing import compare
+from kubescheduler.comparison.outcomes import Cause
 from kubescheduler.engine.spec import EngineSpec, no_notice
 from kubescheduler.sweep.what_now import ComparisonInputs, what_now
 from tests.support.comparisons import GIB, MOST, Policies, node, pod

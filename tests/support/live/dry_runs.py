@@ -11,8 +11,7 @@ from clusterstate.cache import ClusterCache
 from clusterstate.manifests.decode import Decoder, Item
 from clusterstate.manifests.kinds import KINDS
 from clusterstate.objects import Pod
-from kubescheduler.comparison.drawn_runs import RealChoices
-from kubescheduler.comparison.dry_run_results import DryRunResults
+from kubescheduler.comparison.dry_run_results import DryRunResults, RealChoices
 from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.live.informers.stored_objects import Inbox, ObjectChange

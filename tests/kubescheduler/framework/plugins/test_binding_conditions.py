@@ -16,7 +16,7 @@ from kubescheduler.framework.contract.cycle_state import Cancellation
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.dynamic_resources import DELETED, STATE, TIMED_OUT
-from kubescheduler.simulation.controllers import made_ready
+from kubescheduler.simulation.simulated_api import made_ready
 from predicates.dynamic_resources import LEFT_OVER_CLAIM, NOT_AVAILABLE, DeviceRules, dynamic_resources
 from predicates.types import GO_ON
 from tests.support.build import labels, make_node, resources
