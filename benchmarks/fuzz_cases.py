@@ -113,8 +113,7 @@ def check_placements(arguments: list[str]) -> int:
 
     from kubescheduler.engine.spec import EngineSpec
     from kubescheduler.testing.given import SharedCluster
-    from kubescheduler.testing.placements import Placer
-    from kubescheduler.testing.records import differences, read
+    from kubescheduler.testing.placements import Placer, differences, read
     from kubescheduler.testing.running_session import UsageErrors
 
     placements = Placer(EngineSpec.parse("release=1.16"), SharedCluster((str(Path("given.yaml").absolute()),))).place(

@@ -27,7 +27,7 @@ PACKAGES = ("algorithmprovider", "clusterstate", "kubecel", "kubescheduler", "pr
 MOST_FUNCTION_LINES = 80
 RELEASE_RECORDS = ("kubescheduler/releases/*.py",)
 """The files that say what a release is; elsewhere no code asks which release it is."""
-RELEASES, PROCESSES, NOTEBOOKS = "kubescheduler.releases.", "kubescheduler.live.", "kubescheduler.notebook."
+RELEASES, PROCESSES, NOTEBOOKS = "kubescheduler.releases.", "kubescheduler.live.", "kubescheduler.notebook"
 """A release says what its process is, although processes are of releases, and results how a notebook shows them: these
 are imported when one runs, and when somebody looks."""
 SAME_BASENAMES = ("__init__.py", "kubescheduler/cli/*.py")

@@ -44,12 +44,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from clusterstate import errors as errors
     from kubescheduler.api.cluster import Cluster as Cluster
-    from kubescheduler.api.draining import drain as drain
+    from kubescheduler.api.disruptions import drain as drain
+    from kubescheduler.api.disruptions import outage as outage
+    from kubescheduler.api.disruptions import outages as outages
     from kubescheduler.api.nodes import nodes as nodes
     from kubescheduler.api.nodes import rebalance as rebalance
     from kubescheduler.api.nodes import removable_nodes as removable_nodes
-    from kubescheduler.api.outages import outage as outage
-    from kubescheduler.api.outages import outages as outages
     from kubescheduler.api.scheduler import Scheduler as Scheduler
     from kubescheduler.api.whole_runs import capacity as capacity
     from kubescheduler.api.whole_runs import compare as compare
@@ -103,7 +103,7 @@ _PLACES = {
     "Scheduler": "kubescheduler.api.scheduler",
     "capacity": "kubescheduler.api.whole_runs",
     "compare": "kubescheduler.api.whole_runs",
-    "drain": "kubescheduler.api.draining",
+    "drain": "kubescheduler.api.disruptions",
     "errors": "clusterstate.errors",
     "hints": "kubescheduler.api.whole_runs",
     "migrate": "kubescheduler.api.whole_runs",
@@ -111,8 +111,8 @@ _PLACES = {
     "nodes": "kubescheduler.api.nodes",
     "rebalance": "kubescheduler.api.nodes",
     "removable_nodes": "kubescheduler.api.nodes",
-    "outage": "kubescheduler.api.outages",
-    "outages": "kubescheduler.api.outages",
+    "outage": "kubescheduler.api.disruptions",
+    "outages": "kubescheduler.api.disruptions",
     "pod": "kubescheduler.inputs.manifest_builders",
     "scene": "kubescheduler.lab.notebook_scene",
     "simulate": "kubescheduler.api.whole_runs",

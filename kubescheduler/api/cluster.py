@@ -1,10 +1,12 @@
-"""Cluster: nodes, pods and everything else that a scheduler reads, as one release stores them."""
+"""Cluster: nodes, pods and everything else that a scheduler reads, as one release stores them; and what would be if it
+were different."""
 
 from __future__ import annotations
 
+import itertools
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any, Self
 
@@ -13,7 +15,6 @@ from clusterstate.manifests.decode import Item
 from clusterstate.manifests.fields import strictness_of
 from clusterstate.objects import Node, Pod, PriorityClass
 from clusterstate.versions import DEFAULT_RELEASE
-from kubescheduler.api.what_if import WhatIf
 from kubescheduler.core.results import CopiedAsItself
 from kubescheduler.engine.engine_contract import filled_cache
 from kubescheduler.inputs import manifest_builders
@@ -24,6 +25,8 @@ from kubescheduler.inputs.given import (
     Entries,
     Entry,
     Given,
+    Key,
+    PodAsking,
     checked_name,
     decoded,
     found_in,
@@ -35,21 +38,21 @@ from kubescheduler.inputs.given import (
     wrong_type,
 )
 from kubescheduler.releases.lookup import release_named
-from kubescheduler.sources.cluster_input import kind_of, no_collection
-from kubescheduler.sources.cross_objects import UnreadableManifests, check_references
+from kubescheduler.sources.cluster_input import UnreadableManifests, check_references, kind_of, no_collection
 
 if TYPE_CHECKING:
     from clusterstate.cache import ClusterCache
     from clusterstate.manifests.fields import Judgement, Strictness
     from clusterstate.objects import ClusterObject
     from clusterstate.podinfo import ReleaseView
+    from kubescheduler.inputs.manifest_builders import Amount, Edit, Manifest
     from kubescheduler.releases.daemon_controllers import DaemonController
     from kubescheduler.simulation.pods_to_place import PodsToPlace, ReadObject
     from kubescheduler.simulation.simulation_report import ClusterUtilisation
     from kubescheduler.sources.cluster_input import Progress
 
 
-class Cluster(CopiedAsItself, WhatIf):
+class Cluster(CopiedAsItself):
     """A cluster of one release. It never changes: every method gives another cluster and leaves this one alone.
 
     things: file names, kubectl's JSON or YAML as text, manifests, objects, one or several. release: whose API server
@@ -279,6 +282,163 @@ class Cluster(CopiedAsItself, WhatIf):
         entries = Entries(by_key[entry.key] for entry in self._entries if entry.key in by_key)
         return fresh._of(entries, (*like[1].notes, *notes))
 
+    # --- what if ---------------------------------------------------------------------------
+    # Each raises DecodeError for a name that the cluster does not have.
+
+    def without_node(self, *names: str) -> Self:
+        """Without nodes. Their pods wait for another, but those of a DaemonSet are gone with the node.
+
+        >>> cluster = Cluster().node("a").node("b").pod("web-1", node="a")
+        >>> [pod.key for pod in cluster.without_node("a").pending()]
+        ['default/web-1']
+        """
+        gone: dict[Key, Edit | None] = {self._known("Node", name).key: None for name in names}
+        return self._changed({**gone, **self._pods_off(names)})
+
+    def drained(self, *names: str) -> Self:
+        """With nodes that take no more pods and whose pods wait for another; those of a DaemonSet stay.
+
+        >>> cluster = Cluster().node("a").pod("web-1", node="a").drained("a")
+        >>> cluster.nodes[0].unschedulable, len(cluster.pending())
+        (True, 1)
+        """
+        leaving = {key: edit for key, edit in self._pods_off(names).items() if edit is not None}
+        return self._nodes(names, manifest_builders.cordoned)._changed(leaving)
+
+    def cordoned(self, *names: str) -> Self:
+        """With nodes that take no more pods.
+
+        >>> Cluster().node("a").cordoned("a").nodes[0].unschedulable
+        True
+        """
+        return self._nodes(names, manifest_builders.cordoned)
+
+    def uncordoned(self, *names: str) -> Self:
+        """With nodes that take pods again.
+
+        >>> Cluster().node("a", unschedulable=True).uncordoned("a").nodes[0].unschedulable
+        False
+        """
+        return self._nodes(names, manifest_builders.uncordoned)
+
+    def with_taint(self, name: str, taint: str | Manifest) -> Self:
+        """With a taint on a node: ``"key=value:NoSchedule"``, as kubectl writes it, or a manifest.
+
+        >>> Cluster().node("a").with_taint("a", "maintenance:NoExecute").nodes[0].taints[0].key
+        'maintenance'
+        """
+        return self._nodes([name], manifest_builders.tainted(taint))
+
+    def without_taint(self, name: str, taint: str) -> Self:
+        """Without a node's taints of a key, or of ``key:Effect``.
+
+        >>> Cluster().node("a", taints=["gpu:NoSchedule"]).without_taint("a", "gpu").nodes[0].taints
+        ()
+        """
+        return self._nodes([name], manifest_builders.untainted(taint))
+
+    def with_label(self, name: str, labels: Mapping[str, str | None] | str, value: str | None = None) -> Self:
+        """With labels on a node: a key and its value, or several as a mapping; the value None removes a label.
+
+        >>> Cluster().node("a").with_label("a", "disk", "ssd").nodes[0].metadata.labels["disk"]
+        'ssd'
+        """
+        pairs = {labels: value} if isinstance(labels, str) else labels
+        return self._nodes([name], manifest_builders.labelled(pairs))
+
+    def resized(self, name: str, **amounts: Amount | Mapping[str, Amount | None] | None) -> Self:
+        """With other allocatable amounts on a node: ``cpu=``, ``memory=``, ``pods=``, ``resources={"gpu": 2}``.
+
+        >>> Cluster().node("a", cpu=4).resized("a", cpu=8).nodes[0].allocatable["cpu"]
+        8000
+        """
+        further = amounts.pop("resources", None)
+        more = further if isinstance(further, Mapping) else {}
+        return self._nodes([name], manifest_builders.resized({**amounts, **more}))
+
+    def cloned(self, name: str, count: int = 1) -> Self:
+        """With copies of a node, empty and called ``name-1``, ``name-2`` and so on, but for taken names.
+
+        >>> [node.name for node in Cluster().node("a", cpu=64).cloned("a", 2).cloned("a").nodes]
+        ['a', 'a-1', 'a-2', 'a-3']
+        """
+        return self.add(_copies(self._known("Node", name).manifest(), name, {node.name for node in self.nodes}, count))
+
+    def without_pod(self, *names: str) -> Self:
+        """Without pods, named ``namespace/name``, or ``name`` in the namespace default.
+
+        >>> len(Cluster().node("a").pod("web-1", node="a").without_pod("web-1").pods)
+        0
+        """
+        return self._changed({self._known("Pod", name).key: None for name in names})
+
+    def unbound(self, *names: str) -> Self:
+        """With running pods that are pending again, as if they had just been created.
+
+        >>> [pod.key for pod in Cluster().node("a").pod("web-1", node="a").unbound("web-1").pending()]
+        ['default/web-1']
+        """
+        return self._changed({self._known("Pod", name).key: manifest_builders.unbound for name in names})
+
+    def bound(self, name: str, node: str) -> Self:
+        """With a pending pod that runs on a node.
+
+        >>> Cluster().node("a").pod("web-1").bound("web-1", "a").pods[0].node_name
+        'a'
+        """
+        return self.with_hosts({name: node})
+
+    def with_hosts(self, hosts: Mapping[str, str]) -> Self:
+        """With pods that run on nodes: pod → node.
+
+        >>> cluster = Cluster().node("a").pod("web-1").pod("web-2").with_hosts({"web-1": "a", "web-2": "a"})
+        >>> [pod.node_name for pod in cluster.pods]
+        ['a', 'a']
+        """
+        for node in set(hosts.values()):
+            self._known("Node", node)
+        return self._changed(
+            {self._known("Pod", name).key: manifest_builders.bound(node) for name, node in hosts.items()}
+        )
+
+    def scaled(self, name: str, replicas: int) -> Self:
+        """With so many pods like one: further ones are pending copies, and those there are too many of are gone.
+
+        name: of a pod, or of the controller that owns the pods (``namespace/name``, or ``name`` in the namespace
+        default). Pending pods go first, then the last ones.
+
+        >>> cluster = Cluster().node("a").pod("web", node="a", cpu=1)
+        >>> [pod.key for pod in cluster.scaled("web", 3).pending()]
+        ['default/web-1', 'default/web-2']
+        """
+        pods = self._replicas(name)
+        order = sorted(pods, key=lambda pod: not pod.node_name)
+        if replicas <= len(order):
+            return self._changed({key_of(pod): None for pod in order[replicas:]})
+        first = order[0].metadata
+        model = manifest_builders.unbound(self._known("Pod", key_of(order[0])[1]).manifest())
+        taken = {pod.metadata.name for pod in self.pods if pod.metadata.namespace == first.namespace}
+        return self.add(_copies(model, first.name, taken, replicas - len(order)))
+
+    def with_manifest(self, kind: str, name: str, manifest: Manifest) -> Self:
+        """With another manifest for an object: its kind, and ``namespace/name`` or the name, stay.
+
+        >>> from kubescheduler import node
+        >>> Cluster().node("a").with_manifest("Node", "a", node("a", cpu=8)).nodes[0].allocatable["cpu"]
+        8000
+        """
+        key = self._known(kind, name).key
+        where = manifest.get("spec")
+        if kind == "Pod" and isinstance(where, Mapping) and where.get("nodeName"):
+            self._known("Node", str(where["nodeName"]))
+        out = self._changed({key: lambda _: {**manifest, "kind": kind}})
+        try:
+            out._known(*key)
+        except DecodeError as error:
+            text = f"{kind} {key[1]}: metadata: name and namespace cannot be changed; add another and remove this one"
+            raise DecodeError(text) from error
+        return out
+
     # --- for what decides --------------------------------------------------------------------
 
     def cache(self, view: ReleaseView | None = None) -> ClusterCache:
@@ -361,8 +521,6 @@ class Cluster(CopiedAsItself, WhatIf):
         >>> [pod.key for pod in Cluster().node("a").node("b").to_place(agent).pods]
         ['default/agent-a', 'default/agent-b']
         """
-        from kubescheduler.inputs.given import PodAsking
-
         strictness = strictness_of(validate, self._strictness).under(self._strictness.accepted)
         find, classes = partial(self._find, "Pod"), self._classes
         asking = PodAsking(self, find, classes, self._release, self._defaulting, strictness, daemons, running)
@@ -383,6 +541,30 @@ class Cluster(CopiedAsItself, WhatIf):
         names = [key[1] for entry in self._entries if (key := entry.key)[0] == kind]
         close = nearest(name, [*names, *(each.partition("/")[2] for each in names if "/" in each)])
         raise DecodeError(f"there is no {kind.lower()} {name} in the cluster{close}")
+
+    def _nodes(self, names: Any, edit: Edit) -> Self:
+        return self._changed({self._known("Node", name).key: edit for name in names})
+
+    def _pods_off(self, names: Any) -> dict[Key, Edit | None]:
+        """What becomes of the pods of nodes that go."""
+        there = [pod for pod in self.pods if pod.node_name in set(names)]
+        return {key_of(pod): None if stays_on_node(pod) else manifest_builders.unbound for pod in there}
+
+    def _replicas(self, name: str) -> list[Pod]:
+        full = name if "/" in name else f"default/{name}"
+        namespace, _, short = full.rpartition("/")
+        owned = [
+            pod
+            for pod in self.pods
+            if pod.metadata.namespace == namespace
+            and any(owner.controller and owner.name == short for owner in pod.metadata.owner_references)
+        ]
+        if owned:
+            return owned
+        found = self._known("Pod", name).obj
+        if not isinstance(found, Pod):
+            raise DecodeError(f"{name} is no pod")
+        return [found]
 
     def _with(self, given: Given, progress: Progress | None = None) -> Self:
         """With more; every fault at once."""
@@ -419,20 +601,31 @@ class Cluster(CopiedAsItself, WhatIf):
         out._classes = (*self._classes, *(entry.obj for entry in new if isinstance(entry.obj, PriorityClass)))
         return out
 
-    def _changed(
-        self, changes: Mapping[tuple[str, str], Callable[[Mapping[str, Any]], Mapping[str, Any]] | None]
-    ) -> Self:
+    def _changed(self, changes: Mapping[Key, Edit | None]) -> Self:
         """With some objects edited, by their keys; None takes one away. Raises DecodeError for an edit that faults."""
         edited = {
             entry.key: Item(entry.source, change(entry.manifest()))
             for entry in self._entries
             if (change := changes.get(entry.key)) is not None
         }
-        classes, keeps = self._classes, self._keeps_manifests
-        given = Given(list(edited.values()))
         fresh, _ = decoded(
-            given, self._release, priority_classes=classes, defaulting=self._defaulting, keep_manifests=keeps
+            Given(list(edited.values())),
+            self._release,
+            priority_classes=self._classes,
+            defaulting=self._defaulting,
+            keep_manifests=self._keeps_manifests,
         )
         by_key = dict(zip(edited, fresh, strict=True))
         kept = (entry for entry in self._entries if changes.get(entry.key, entry) is not None)
         return self._of(Entries(by_key.get(entry.key, entry) for entry in kept))
+
+
+def _copies(manifest: Manifest, name: str, taken: Set[str], count: int) -> list[Manifest]:
+    """So many of the same, called by the first names with a number that are free."""
+    free = (fresh for number in itertools.count(1) if (fresh := f"{name}-{number}") not in taken)
+    return [manifest_builders.renamed(fresh)(manifest) for fresh in itertools.islice(free, count)]
+
+
+def stays_on_node(pod: Pod) -> bool:
+    """Whether the pod belongs to its node, as those of a DaemonSet do, and is not made anew elsewhere."""
+    return any(owner.controller and owner.kind in ("DaemonSet", "Node") for owner in pod.metadata.owner_references)

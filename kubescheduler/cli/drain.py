@@ -124,7 +124,7 @@ def drain(
       kubescheduler drain --context prod node-1 node-2 --ignore-daemonsets
     """
     from clusterstate.errors import InputError, attempt
-    from kubescheduler.api.draining import drain_of, flags_for, named_nodes
+    from kubescheduler.api.disruptions import drain_of, flags_for, named_nodes
     from kubescheduler.api.engine_choice import tie_break_of
     from kubescheduler.cli.decision_text import displaced_status
     from kubescheduler.cli.inputs import notes_on_cluster, read_question

@@ -23,7 +23,7 @@ from kubescheduler.cli.progress import progress
 from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.simulation.pods_to_place import PodsToPlace, read_pods_to_place
 from kubescheduler.simulation.workload import Workload
-from kubescheduler.sources.cross_objects import uid_problems
+from kubescheduler.sources.cluster_input import uid_problems
 
 LONG = 5000
 """Objects that take long enough to read for a progress bar."""

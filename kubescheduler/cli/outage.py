@@ -63,8 +63,8 @@ def outage(
       kubescheduler outage cluster.yaml -l rack=r7 --unreachable
       kubescheduler outage --context prod --each zone -o junit
     """
+    from kubescheduler.api.disruptions import lost_nodes, outage_of, outages_of
     from kubescheduler.api.engine_choice import tie_break_of
-    from kubescheduler.api.outages import lost_nodes, outage_of, outages_of
     from kubescheduler.cli.decision_text import displaced_status
     from kubescheduler.cli.inputs import notes_on_cluster, read_question
     from kubescheduler.cli.progress import progress

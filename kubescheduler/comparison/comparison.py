@@ -324,19 +324,19 @@ class Comparison:
 
         Raises ConfigError without pandas.
         """
-        from kubescheduler.notebook.views import comparison_columns, data_frame
+        from kubescheduler.notebook import comparison_columns, data_frame
 
         return data_frame(comparison_columns(self), "pod")
 
     def to_arrow(self) -> Any:
         """The rows of ``to_frame`` as a pyarrow Table. Raises ConfigError without pyarrow."""
-        from kubescheduler.notebook.views import arrow_table, comparison_columns
+        from kubescheduler.notebook import arrow_table, comparison_columns
 
         return arrow_table(comparison_columns(self))
 
     def _repr_html_(self) -> str:
         """A small static page: how many pods go elsewhere, which, and why."""
-        from kubescheduler.notebook.views import comparison_html
+        from kubescheduler.notebook import comparison_html
 
         return comparison_html(self)
 

@@ -182,7 +182,7 @@ class Timeline(msgspec.Struct, frozen=True):
 
     def _repr_html_(self) -> str:
         """A small static page: which pods move at which step, and by which changes."""
-        from kubescheduler.notebook.views import timeline_html
+        from kubescheduler.notebook import timeline_html
 
         return timeline_html(self)
 

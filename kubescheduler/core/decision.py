@@ -467,31 +467,31 @@ class Decision(CopiedAsItself, FilterResults):
     def to_frame(self) -> Any:
         """A pandas DataFrame with a row for each node: whether it fits and is chosen, its total, its score by each
         priority before the weight, and the reasons of a refused one. Raises ConfigError without pandas."""
-        from kubescheduler.notebook.views import data_frame, decision_columns
+        from kubescheduler.notebook import data_frame, decision_columns
 
         return data_frame(decision_columns(self), "node")
 
     def to_arrow(self) -> Any:
         """The rows of ``to_frame`` as a pyarrow Table. Raises ConfigError without pyarrow."""
-        from kubescheduler.notebook.views import arrow_table, decision_columns
+        from kubescheduler.notebook import arrow_table, decision_columns
 
         return arrow_table(decision_columns(self))
 
     def _repr_html_(self) -> str:
         """A small static page: the best nodes with their scores, and why the others were refused."""
-        from kubescheduler.notebook.views import decision_html
+        from kubescheduler.notebook import decision_html
 
         return decision_html(self)
 
     def __str__(self) -> str:
         """In 15 lines: where the pod goes, the best nodes with their scores, and why the others were refused."""
-        from kubescheduler.notebook.views import decision_text
+        from kubescheduler.notebook import decision_text
 
         return decision_text(self)
 
     def __repr__(self) -> str:
         """``<Decision default/web: worker-1 (5/7 nodes fit, release 1.36)>``."""
-        from kubescheduler.notebook.views import decision_title
+        from kubescheduler.notebook import decision_title
 
         return f"<Decision {decision_title(self)}>"
 

@@ -87,13 +87,13 @@ class ShownTable(msgspec.Struct, frozen=True):
 
     def text(self) -> str:
         """Aligned columns, numbers to the right; the last column is broken where a line would be too long."""
-        from kubescheduler.notebook.views import table_text
+        from kubescheduler.notebook import table_text
 
         return table_text(self)
 
     def html(self) -> str:
         """The same as a small static page."""
-        from kubescheduler.notebook.views import table_html
+        from kubescheduler.notebook import table_html
 
         return table_html(self)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ClusterStateError, ConfigError, DecodeError
 from clusterstate.objects import Pod
-from kubescheduler.sources.cross_objects import uid_problems
+from kubescheduler.sources.cluster_input import uid_problems
 
 if TYPE_CHECKING:
     from clusterstate.growable import IntArray

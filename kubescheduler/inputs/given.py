@@ -22,8 +22,7 @@ from kubescheduler.engine.spec_fields import ARGUMENTS
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.simulation.openb_trace import Trace, is_trace, read_inputs_of, read_trace_nodes
 from kubescheduler.simulation.pods_to_place import PodsToPlace, joined, merged, pods_in
-from kubescheduler.sources.cluster_input import decode_items, nothing_to_place
-from kubescheduler.sources.cross_objects import repeated_names, uid_problems
+from kubescheduler.sources.cluster_input import decode_items, nothing_to_place, repeated_names, uid_problems
 from kubescheduler.sources.files import COMPRESSED, EXTENSIONS, STDIN, items_in, read_items
 
 if TYPE_CHECKING:

@@ -1,23 +1,31 @@
 """What an assistant may ask: each tool takes plain arguments, gives plain data, and changes nothing.
 
 A tool names no file and no server: the cluster was named when the process was started. A Policy or configuration is
-given as an object, and may not name HTTP extenders, which would be asked.
+given as an object, and may not name HTTP extenders, which would be asked. ``server_of`` serves them by the Model
+Context Protocol, whose SDK is imported there.
 """
 
 from __future__ import annotations
 
+import functools
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 import kubescheduler as ks
-from clusterstate.errors import InputError, nearest
+from clusterstate.errors import ClusterStateError, InputError, nearest
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.why import named_pod
 from kubescheduler.comparison.comparison import headline, workload_document
 from kubescheduler.core.decision import Decision
+
+if TYPE_CHECKING:
+    import anyio
+    from mcp.server import MCPServer
 
 Answer = dict[str, Any]
 Objects = list[dict[str, Any]]
@@ -325,19 +333,74 @@ def decided(decision: Decision, top: int) -> Answer:
         "message": decision.message,
         "fit": len(decision.fits()),
         "nodes": decision.nodes_total,
-        "best": [{"node": node, "total": total[node], "scores": _products(decision, node)} for node in best],
-        "formulas": {} if not best else _formulas(decision, best[0]),
+        "best": [
+            {"node": node, "total": total[node], "scores": _of_scores(decision, node, "product")} for node in best
+        ],
+        "formulas": {} if not best else _of_scores(decision, best[0], "formula"),
         "refused": dict(counts.most_common(top)),
         "evidence": {node: decision.why(node).to_dict()["refusals"] for node in list(reasons)[:EVIDENCE]},
         "wouldEvict": victims,
     }
 
 
-def _products(decision: Decision, node: str) -> dict[str, int]:
-    """Rule → what it adds to the node's total."""
-    return {each["rule"]: each["product"] for each in decision.why(node).to_dict()["scores"]}
+def _of_scores(decision: Decision, node: str, what: str) -> dict[str, Any]:
+    """Rule → ``product``, what it adds to the node's total, or ``formula``, its score as one with its numbers, before
+    it is normalised and weighted."""
+    return {each["rule"]: each[what] for each in decision.why(node).to_dict()["scores"]}
 
 
-def _formulas(decision: Decision, node: str) -> dict[str, str]:
-    """Rule → its score on the node as a formula with its numbers, before it is normalised and weighted."""
-    return {each["rule"]: each["formula"] for each in decision.why(node).to_dict()["scores"]}
+# --- served ------------------------------------------------------------------------------------
+
+NAMES = ("decide", "why", "hint", "compare", "capacity", "drain", "outage", "nodes", "explain", "registry")
+"""The tools, in the order in which they are listed."""
+INSTRUCTIONS = """\
+Answers are those of Kubernetes' scheduler, exactly as the cluster's release decides, over the cluster that the server
+was started for. Nothing is changed there. Quote messages and numbers as they are; where an answer has a "why", a
+"message" or "evidence", that is the reason."""
+LARGEST = 1 << 20
+"""Bytes of a call's arguments, and of an answer."""
+
+
+def server_of(tools: Tools, patience: float) -> MCPServer[Any]:
+    """A server with all tools. patience: seconds after which a call is given up."""
+    import anyio
+    from mcp.server import MCPServer
+    from mcp_types import ToolAnnotations
+
+    server: MCPServer[Any] = MCPServer(
+        "kubescheduler", version=ks.__version__, instructions=INSTRUCTIONS, log_level="WARNING"
+    )
+    # One call at a time: what is given up cannot be stopped, and more of it would only take longer.
+    turn = anyio.CapacityLimiter(1)
+    asking = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+    for name in NAMES:
+        server.add_tool(_served(getattr(tools, name), turn, patience), name=name, annotations=asking)
+    return server
+
+
+def _served(tool: Callable[..., Answer], turn: anyio.CapacityLimiter, patience: float) -> Callable[..., Any]:
+    import anyio
+    import anyio.to_thread
+    from mcp.server.mcpserver.exceptions import ToolError
+
+    @functools.wraps(tool)
+    async def called(**arguments: Any) -> Answer:
+        if len(msgspec.json.encode(arguments)) > LARGEST:
+            raise ToolError(f"the arguments are larger than {LARGEST:,} bytes")
+        try:
+            with anyio.fail_after(patience):
+                answer = await anyio.to_thread.run_sync(
+                    functools.partial(tool, **arguments), limiter=turn, abandon_on_cancel=True
+                )
+        except TimeoutError:
+            raise ToolError(f"no answer within {patience:g} s: ask about less, or set --patience higher") from None
+        except InputError as error:
+            raise ToolError("\n".join(error.problems)) from None
+        except ClusterStateError as error:
+            raise ToolError(str(error)) from None
+        size = len(msgspec.json.encode(answer))
+        if size > LARGEST:
+            raise ToolError(f"the answer has {size:,} bytes, more than {LARGEST:,}: ask about less")
+        return answer
+
+    return called

@@ -410,18 +410,18 @@ class Report:
     def to_frame(self) -> Any:
         """A pandas DataFrame with a row for each pod: its outcome and node, when it arrived, was placed and left in
         seconds after the start, and its attempts. Raises ConfigError without pandas."""
-        from kubescheduler.notebook.views import data_frame, simulation_columns
+        from kubescheduler.notebook import data_frame, simulation_columns
 
         return data_frame(simulation_columns(self), "pod")
 
     def to_arrow(self) -> Any:
         """The rows of ``to_frame`` as a pyarrow Table. Raises ConfigError without pyarrow."""
-        from kubescheduler.notebook.views import arrow_table, simulation_columns
+        from kubescheduler.notebook import arrow_table, simulation_columns
 
         return arrow_table(simulation_columns(self))
 
     def _repr_html_(self) -> str:
         """A small static page: counts, waiting times, how much was in use, and why pods wait."""
-        from kubescheduler.notebook.views import simulation_html
+        from kubescheduler.notebook import simulation_html
 
         return simulation_html(self)

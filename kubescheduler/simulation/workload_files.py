@@ -32,8 +32,7 @@ from kubescheduler.simulation.workload import (
     renamed,
     seconds_of,
 )
-from kubescheduler.sources.cluster_input import swapped
-from kubescheduler.sources.cross_objects import repeated_names, uid_problems
+from kubescheduler.sources.cluster_input import repeated_names, swapped, uid_problems
 from kubescheduler.sources.limits import exceeded, limit
 
 

@@ -35,8 +35,7 @@ from kubescheduler.extender.client import HTTPExtender
 from kubescheduler.extender.recorded_answers import forget_record
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.simulation.pods_to_place import joined, read_pods_to_place
-from kubescheduler.sources.cluster_input import read_cluster
-from kubescheduler.sources.cross_objects import UnreadableManifests, check_references, uid_problems
+from kubescheduler.sources.cluster_input import UnreadableManifests, check_references, read_cluster, uid_problems
 from kubescheduler.sweep.cases import (
     Case,
     Configuration,

@@ -1,9 +1,10 @@
-"""What a test compares, checked as a whole."""
+"""Two schedulers that a test compares: checked as a whole, and what differs in words."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 import msgspec
@@ -12,21 +13,41 @@ from clusterstate.errors import ConfigError, attempt, nearest
 from clusterstate.objects import ClusterObject, Pod
 from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.api.whole_runs import without
+from kubescheduler.comparison.causes import signed
 from kubescheduler.comparison.comparing import FIRST, compare
-from kubescheduler.comparison.comparison import Comparison
-from kubescheduler.comparison.outcomes import LOOSE, MODES, SEQUENCE, Cause, faults_of_tolerated
+from kubescheduler.comparison.comparison import Comparison, headline
+from kubescheduler.comparison.outcomes import (
+    LOOSE,
+    MEANINGS,
+    MODES,
+    SEQUENCE,
+    Cause,
+    HostChange,
+    Outcome,
+    PodComparison,
+    faults_of_tolerated,
+)
 from kubescheduler.comparison.release_steps import Timeline, timeline
 from kubescheduler.comparison.running_pods import ALL, running_pods, without_stayers
 from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.engine.engine_flags import newest_gates
 from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.releases.lookup import release_named
 from kubescheduler.releases.names import place
 from kubescheduler.simulation.pods_to_place import joined
 from kubescheduler.testing.given import cluster_of, pods_of, spec_of
-from kubescheduler.testing.placements import difference_text, steps_text
+from kubescheduler.testing.placements import shown
 from kubescheduler.testing.running_session import judgement, note
 
 SIDES = ("old", "new")
+MOST_CHANGES = 10
+"""That a text explains; of the others it names the causes."""
+MOST_NAMES = 3
+"""Of pods that go elsewhere alike."""
+MOST_STEPS = 6
+"""Of moves that are alike, release by release."""
+WIDTH = 72
+"""Of a line on steps: pytest puts 8 characters before it."""
 
 
 def faults_of_steps(specs: Sequence[EngineSpec], mode: str, tie_break: str, ties: str) -> Iterator[str]:
@@ -158,3 +179,112 @@ def _unknown_mode(mode: str) -> list[str]:
     if mode in MODES:
         return []
     return [f"mode: {mode!r} is not known; known are {', '.join(MODES)}{nearest(str(mode), MODES)}"]
+
+
+# --- in words --------------------------------------------------------------------------------
+
+
+def difference_text(
+    comparison: Comparison, titles: Sequence[str], tolerated: frozenset[Cause], steps: Iterable[str] = ()
+) -> str:
+    """Which pods differ for a cause that is not tolerated, and why. titles: of the old and the new scheduler. steps:
+    lines on the releases at which they move."""
+    shown = [pod for pod in comparison.differing if pod.cause not in tolerated]
+    lines = [headline(comparison)]
+    lines += [f"  {side}: {title}" for side, title in zip(("old", "new"), titles, strict=True)]
+    lines += [f"  {note}" for note in comparison.notes]
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for pod in shown:
+        alike.setdefault(tuple(_pod(pod)), []).append(pod.pod.removeprefix("/"))
+    for (change, *why), names in list(alike.items())[:MOST_CHANGES]:
+        lines += ["", f"{_listed(names)}: {change}", *why]
+    if told := list(steps):
+        lines += ["", *told]
+    lines += ["", *_causes(pod.cause for pod in shown)]
+    if rest := sum(map(len, list(alike.values())[MOST_CHANGES:])):
+        lines.append(f"{rest} of them {'is' if rest == 1 else 'are'} not explained here")
+    if others := len(comparison.differing) - len(shown):
+        lines.append(f"{others} of them {'differs' if others == 1 else 'differ'} for causes that are tolerated")
+    if comparison.errors:
+        lines.append("an error cannot be tolerated: nothing was compared")
+    else:
+        causes = sorted({str(cause) for cause in (*tolerated, *(pod.cause for pod in shown))})
+        lines.append(f"to accept this: tolerate=[{', '.join(map(repr, causes))}]")
+    return "\n".join(lines)
+
+
+def steps_text(found: Timeline) -> Iterator[str]:
+    """Lines of at most ``WIDTH`` characters: at which release which pods move, and by which change; at first the oldest
+    steps, of the rest only the number."""
+    alike: dict[tuple[str, str | None, str | None, str, tuple[str, ...]], list[str]] = {}
+    for pod in found.pods:
+        for move in pod.moves:
+            key = (move.release, move.old, move.new, "" if move.changes else str(move.cause), move.changes)
+            alike.setdefault(key, []).append(pod.pod.removeprefix("/"))
+    steps = sorted(alike.items(), key=lambda step: found.releases.index(step[0][0]))
+    yield f"release by release from {found.releases[0]} to {found.releases[-1]}:"
+    for (release, old, new, cause, names), pods in steps[:MOST_STEPS]:
+        yield from _wrapped(f"{release}: {_listed(pods)}: {shown(old)} -> {shown(new)}", 2)
+        texts = {change.name: change.text for change in release_named(release).changes}
+        for name in names[:MOST_NAMES]:
+            yield from _wrapped(f"{name}: {texts[name]}", 4)
+        if cause:
+            yield from _wrapped(f"no change alone: {cause}", 4)
+    if len(steps) > MOST_STEPS:
+        yield f"  and {len(steps) - MOST_STEPS} more"
+    if still := [pod.pod.removeprefix("/") for pod in found.pods if not pod.moves]:
+        yield from _wrapped(f"{_listed(still)}: at no step", 2)
+    for text in found.notes[:MOST_NAMES]:
+        yield from _wrapped(f"! {text}", 2)
+
+
+def _wrapped(text: str, indent: int) -> list[str]:
+    """What follows in the next lines is indented more."""
+    first = " " * indent
+    return wrap(text, WIDTH, initial_indent=first, subsequent_indent=f"{first}  ", break_on_hyphens=False)
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - MOST_NAMES
+    return ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
+def _causes(causes: Iterable[Cause]) -> Iterator[str]:
+    counts: dict[Cause, int] = {}
+    for cause in causes:
+        counts[cause] = counts.get(cause, 0) + 1
+    for cause, count in sorted(counts.items(), key=lambda item: -item[1]):
+        yield f"{count} {cause}: {MEANINGS[cause]}"
+
+
+def _pod(pod: PodComparison) -> Iterator[str]:
+    """Without its name: pods that are alike read alike."""
+    old, new = pod.outcomes
+    [change] = pod.changes
+    yield f"{_host(old)} -> {_host(new)} ({change.cause})"
+    if change.text:
+        yield f"  {change.text}"
+    yield from (f"  {line}" for line in _table(change))
+    for outcome in (old, new):
+        if outcome.host is None and outcome.message:
+            yield f"  {outcome.message.rstrip()}"
+
+
+def _host(outcome: Outcome) -> str:
+    return "no node" if outcome.host is None else outcome.host
+
+
+def _table(change: HostChange) -> Iterator[str]:
+    """What each priority adds to the new node's lead over the old one."""
+    if not change.contributions:
+        return
+    rows = [(part.name, _signed(part.old), _signed(part.new)) for part in change.contributions if part.old or part.new]
+    rows.append(("new node minus old node", _signed(change.old_difference), _signed(change.new_difference)))
+    names = max(len(row[0]) for row in rows)
+    widths = [max(len(title), *(len(row[at]) for row in rows)) for at, title in ((1, "old"), (2, "new"))]
+    for name, old, new in [("", "old", "new"), *rows]:
+        yield f"{name:<{names}}   {old:>{widths[0]}}   {new:>{widths[1]}}"
+
+
+def _signed(points: int | None) -> str:
+    return signed(points) if points != 0 else "0"

@@ -16,8 +16,7 @@ from kubescheduler.comparison.outcomes import INDEPENDENT
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.testing.compared_sides import to_compare
 from kubescheduler.testing.given import SharedCluster, cluster_of, spec_of
-from kubescheduler.testing.placements import Placer
-from kubescheduler.testing.records import PlacementRecords, names_of
+from kubescheduler.testing.placements import PlacementRecords, Placer, names_of
 from kubescheduler.testing.running_session import UsageErrors, faults, judgement, note
 
 CLUSTER, SCHEDULER = "cluster", "scheduler"

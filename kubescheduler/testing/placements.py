@@ -2,37 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from textwrap import wrap
-from typing import TYPE_CHECKING, Any
+import hashlib
+import re
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
 
-from clusterstate.errors import DecodeError, InputError, attempt
+import attrs
+import msgspec
+import pytest
+
+from clusterstate.errors import ConfigError, DecodeError, InputError, attempt
+from clusterstate.manifests.fields import describe
 from clusterstate.objects import Pod
 from kubescheduler.api.scheduler import Scheduler
-from kubescheduler.comparison.causes import signed
-from kubescheduler.comparison.comparison import Comparison, headline
-from kubescheduler.comparison.outcomes import MEANINGS, Cause, HostChange, Outcome, PodComparison
 from kubescheduler.comparison.refusals import refusals
 from kubescheduler.core.decision import Decision, gave_up
 from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.releases.lookup import release_named
+from kubescheduler.sources.files import whole_file
+from kubescheduler.sources.yaml_stream import parse_yaml
 from kubescheduler.testing.given import SharedCluster, key_of, pods_of, running_among
 from kubescheduler.testing.running_session import UsageErrors, judgement
 
-if TYPE_CHECKING:
-    from kubescheduler.comparison.release_steps import Timeline
-
 MOST_PRIORITIES = 4
 """Of one decision, in a text."""
-MOST_CHANGES = 10
-"""That a text explains; of the others it names the causes."""
-MOST_NAMES = 3
-"""Of pods that go elsewhere alike."""
-MOST_STEPS = 6
-"""Of moves that are alike, release by release."""
-WIDTH = 72
-"""Of a line on steps: pytest puts 8 characters before it."""
 EXTENDERS = "extenders"
 
 
@@ -83,115 +78,6 @@ def _terms(decision: Decision, expected: str, host: str, ahead: int) -> Iterator
             yield gain, f"{name}: {scores[host]} against {scores[expected]}, weight {weight}"
     if ahead:
         yield ahead, EXTENDERS
-
-
-# --- a comparison ----------------------------------------------------------------------------
-
-
-def difference_text(
-    comparison: Comparison, titles: Sequence[str], tolerated: frozenset[Cause], steps: Iterable[str] = ()
-) -> str:
-    """Which pods differ for a cause that is not tolerated, and why. titles: of the old and the new scheduler. steps:
-    lines on the releases at which they move."""
-    shown = [pod for pod in comparison.differing if pod.cause not in tolerated]
-    lines = [headline(comparison)]
-    lines += [f"  {side}: {title}" for side, title in zip(("old", "new"), titles, strict=True)]
-    lines += [f"  {note}" for note in comparison.notes]
-    alike: dict[tuple[str, ...], list[str]] = {}
-    for pod in shown:
-        alike.setdefault(tuple(_pod(pod)), []).append(pod.pod.removeprefix("/"))
-    for (change, *why), names in list(alike.items())[:MOST_CHANGES]:
-        lines += ["", f"{_listed(names)}: {change}", *why]
-    if told := list(steps):
-        lines += ["", *told]
-    lines += ["", *_causes(pod.cause for pod in shown)]
-    if rest := sum(map(len, list(alike.values())[MOST_CHANGES:])):
-        lines.append(f"{rest} of them {'is' if rest == 1 else 'are'} not explained here")
-    if others := len(comparison.differing) - len(shown):
-        lines.append(f"{others} of them {'differs' if others == 1 else 'differ'} for causes that are tolerated")
-    if comparison.errors:
-        lines.append("an error cannot be tolerated: nothing was compared")
-    else:
-        causes = sorted({str(cause) for cause in (*tolerated, *(pod.cause for pod in shown))})
-        lines.append(f"to accept this: tolerate=[{', '.join(map(repr, causes))}]")
-    return "\n".join(lines)
-
-
-def steps_text(found: Timeline) -> Iterator[str]:
-    """Lines of at most ``WIDTH`` characters: at which release which pods move, and by which change; at first the oldest
-    steps, of the rest only the number."""
-    alike: dict[tuple[str, str | None, str | None, str, tuple[str, ...]], list[str]] = {}
-    for pod in found.pods:
-        for move in pod.moves:
-            key = (move.release, move.old, move.new, "" if move.changes else str(move.cause), move.changes)
-            alike.setdefault(key, []).append(pod.pod.removeprefix("/"))
-    steps = sorted(alike.items(), key=lambda step: found.releases.index(step[0][0]))
-    yield f"release by release from {found.releases[0]} to {found.releases[-1]}:"
-    for (release, old, new, cause, names), pods in steps[:MOST_STEPS]:
-        yield from _wrapped(f"{release}: {_listed(pods)}: {shown(old)} -> {shown(new)}", 2)
-        texts = {change.name: change.text for change in release_named(release).changes}
-        for name in names[:MOST_NAMES]:
-            yield from _wrapped(f"{name}: {texts[name]}", 4)
-        if cause:
-            yield from _wrapped(f"no change alone: {cause}", 4)
-    if len(steps) > MOST_STEPS:
-        yield f"  and {len(steps) - MOST_STEPS} more"
-    if still := [pod.pod.removeprefix("/") for pod in found.pods if not pod.moves]:
-        yield from _wrapped(f"{_listed(still)}: at no step", 2)
-    for note in found.notes[:MOST_NAMES]:
-        yield from _wrapped(f"! {note}", 2)
-
-
-def _wrapped(text: str, indent: int) -> list[str]:
-    """What follows in the next lines is indented more."""
-    first = " " * indent
-    return wrap(text, WIDTH, initial_indent=first, subsequent_indent=f"{first}  ", break_on_hyphens=False)
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = len(names) - MOST_NAMES
-    return ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
-
-
-def _causes(causes: Iterable[Cause]) -> Iterator[str]:
-    counts: dict[Cause, int] = {}
-    for cause in causes:
-        counts[cause] = counts.get(cause, 0) + 1
-    for cause, count in sorted(counts.items(), key=lambda item: -item[1]):
-        yield f"{count} {cause}: {MEANINGS[cause]}"
-
-
-def _pod(pod: PodComparison) -> Iterator[str]:
-    """Without its name: pods that are alike read alike."""
-    old, new = pod.outcomes
-    [change] = pod.changes
-    yield f"{_host(old)} -> {_host(new)} ({change.cause})"
-    if change.text:
-        yield f"  {change.text}"
-    yield from (f"  {line}" for line in _table(change))
-    for outcome in (old, new):
-        if outcome.host is None and outcome.message:
-            yield f"  {outcome.message.rstrip()}"
-
-
-def _host(outcome: Outcome) -> str:
-    return "no node" if outcome.host is None else outcome.host
-
-
-def _table(change: HostChange) -> Iterator[str]:
-    """What each priority adds to the new node's lead over the old one."""
-    if not change.contributions:
-        return
-    rows = [(part.name, _signed(part.old), _signed(part.new)) for part in change.contributions if part.old or part.new]
-    rows.append(("new node minus old node", _signed(change.old_difference), _signed(change.new_difference)))
-    names = max(len(row[0]) for row in rows)
-    widths = [max(len(title), *(len(row[at]) for row in rows)) for at, title in ((1, "old"), (2, "new"))]
-    for name, old, new in [("", "old", "new"), *rows]:
-        yield f"{name:<{names}}   {old:>{widths[0]}}   {new:>{widths[1]}}"
-
-
-def _signed(points: int | None) -> str:
-    return signed(points) if points != 0 else "0"
 
 
 class UndecidedError(InputError):
@@ -302,3 +188,298 @@ def explained(left: object, right: object) -> list[str] | None:
         {key for key in (*placements, *expected) if placements.get(key, placements) != expected.get(key, expected)}
     )
     return [f"{pods} of {len(placements)} pods are elsewhere than expected", *lines] if lines else None
+
+
+FIXTURE = "placements"
+FOLDER = "__placements__"
+ENDING = ".yaml"
+MARK = "@"
+"""Stands between a test's name and that of one of its records."""
+LONGEST = 120
+
+_ODD = re.compile(r"[^\w.,=+\-\[\] ]")
+
+
+def record_path(test_file: Path, test: str, name: str = "") -> Path:
+    """``__placements__/<test file>/<test>.yaml`` beside the test file; with a name ``<test>@<name>.yaml``."""
+    end = f"{MARK}{name}" if name else ""
+    return test_file.parent / FOLDER / test_file.stem / f"{_file_name(test)}{end}{ENDING}"
+
+
+def _file_name(test: str) -> str:
+    """A test's name as that of a file; one that had to be changed gets a few digits that make it unique."""
+    plain = _ODD.sub("_", test)[:LONGEST]
+    return plain if plain == test else f"{plain}-{hashlib.sha256(test.encode()).hexdigest()[:8]}"
+
+
+def names_of(item: pytest.Item) -> list[str]:
+    """The names of its classes and its own."""
+    return [node.name for node in item.listchain() if isinstance(node, pytest.Class | pytest.Item)]
+
+
+def unused(items: Iterable[pytest.Item]) -> Iterator[Path]:
+    """The records of the files of these items that none of the items checks. They have to be all items of a file."""
+    used: dict[Path, set[str]] = {}
+    files = set()
+    for item in items:
+        files.add(item.path)
+        if FIXTURE in getattr(item, "fixturenames", ()):
+            path = record_path(item.path, ".".join(names_of(item)))
+            used.setdefault(path.parent, set()).add(path.stem)
+    for folder in sorted({file.parent / FOLDER for file in files}):
+        if folder.is_dir():
+            yield from _unused_in(folder, files, used)
+
+
+def _unused_in(folder: Path, files: set[Path], used: dict[Path, set[str]]) -> Iterator[Path]:
+    looked_at = {file.stem for file in files if file.parent == folder.parent}
+    there = {path.stem for path in folder.parent.glob("*.py")}
+    for below in sorted(path for path in folder.iterdir() if path.is_dir()):
+        if below.name in looked_at or below.name not in there:
+            tests = used.get(below, set())
+            yield from (path for path in sorted(below.glob(f"*{ENDING}")) if _test_of(path) not in tests)
+
+
+def _test_of(path: Path) -> str:
+    return path.name.removesuffix(ENDING).partition(MARK)[0]
+
+
+def shortest(path: Path) -> str:
+    """From the working directory, if it is below."""
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+
+
+class RecordedPlacement(msgspec.Struct, frozen=True):
+    """A pod in a record."""
+
+    pod: str
+    host: str | None
+    total: int | None = None
+    """The host's total; None where nothing was scored."""
+    tied: tuple[str, ...] = ()
+    """The nodes with that total, the host among them."""
+    message: str = ""
+
+    @classmethod
+    def of(cls, pod: str, decision: Decision) -> RecordedPlacement:
+        """What a decision says of a pod."""
+        if decision.host is None:
+            return cls(pod, None, message=decision.message)
+        return cls(pod, decision.host, decision.total().get(decision.host), tuple(decision.best()))
+
+
+def placed(placements: Placements) -> list[RecordedPlacement]:
+    """The placements as they are recorded."""
+    return [RecordedPlacement.of(pod, decision) for pod, decision in placements.decisions.items()]
+
+
+# --- files -----------------------------------------------------------------------------------
+
+
+def written(records: Sequence[RecordedPlacement], title: str) -> str:
+    """The text of a file of records."""
+    import yaml
+
+    class Dumper(yaml.SafeDumper):
+        """Blocks, but lists of names on one line and messages of several lines as they are."""
+
+    Dumper.add_representer(tuple, lambda d, v: d.represent_sequence("tag:yaml.org,2002:seq", v, flow_style=True))
+    Dumper.add_representer(
+        str, lambda d, v: d.represent_scalar("tag:yaml.org,2002:str", v, style="|" if "\n" in v else None)
+    )
+    document = {"pods": [_fields(record) for record in records]}
+    text = yaml.dump(document, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=10**6)
+    return f"# {title}\n{text}"
+
+
+def _fields(record: RecordedPlacement) -> dict[str, Any]:
+    fields: dict[str, Any] = {"pod": record.pod, "host": record.host}
+    if record.total is not None:
+        fields["total"] = record.total
+    if record.tied:
+        fields["tied"] = record.tied
+    if record.message:
+        fields["message"] = record.message
+    return fields
+
+
+def read(path: Path) -> dict[str, RecordedPlacement]:
+    """Pod → its record. Raises ConfigError with every fault."""
+    documents = parse_yaml(str(path), path.read_bytes())
+    document = documents[0] if len(documents) == 1 else None
+    entries = document.get("pods") if isinstance(document, Mapping) else None
+    if not isinstance(entries, list):
+        raise ConfigError(f"{path}: pods: must be a list, one entry a pod, not {describe(entries)}")
+    problems: list[str] = []
+    recorded = {}
+    for index, entry in enumerate(entries):
+        wrong = list(_entry_faults(entry))
+        problems += (f"{path}: pods[{index}]{fault}" for fault in wrong)
+        if not wrong:
+            tied, message = tuple(entry.get("tied") or ()), entry.get("message") or ""
+            recorded[entry["pod"]] = RecordedPlacement(entry["pod"], entry["host"], entry.get("total"), tied, message)
+    if problems:
+        raise ConfigError(problems)
+    return recorded
+
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "pod": (str,),
+    "host": (str, type(None)),
+    "total": (int, type(None)),
+    "tied": (list, type(None)),
+    "message": (str, type(None)),
+}
+
+
+def _entry_faults(entry: Any) -> Iterator[str]:
+    if not isinstance(entry, Mapping):
+        yield f": must have pod and host, not {describe(entry)}"
+        return
+    yield from (f".{key}: missing" for key in ("pod", "host") if key not in entry)
+    for key, value in entry.items():
+        if key not in _TYPES:
+            yield f".{key}: there is no such field; fields are {', '.join(_TYPES)}"
+        elif not isinstance(value, _TYPES[key]):
+            yield f".{key}: {describe(value)} is not possible here"
+
+
+# --- comparing -------------------------------------------------------------------------------
+
+
+def differences(recorded: Mapping[str, RecordedPlacement], placements: Placements, *, exact: bool) -> list[str]:
+    """What differs from the record, explained; several lines a pod. exact: totals, ties and messages count too."""
+    lines: list[str] = []
+    for now in placed(placements):
+        before = recorded.get(now.pod)
+        if before is None:
+            lines.append(f"{now.pod}: not recorded, now {shown(now.host)}")
+        elif before.host != now.host:
+            lines.append(f"{now.pod}: recorded {shown(before.host)}, now {shown(now.host)}")
+            lines += (f"  {line}" for line in _why(before, placements.decisions[now.pod]))
+        elif exact and before != now:
+            lines.append(f"{now.pod}: still {shown(now.host)}, but")
+            lines += (f"  {line}" for line in _details(before, now))
+    gone = (record for pod, record in recorded.items() if pod not in placements)
+    return [*lines, *(f"{record.pod}: recorded {shown(record.host)}, now not among the pods" for record in gone)]
+
+
+def _why(before: RecordedPlacement, decision: Decision) -> Iterator[str]:
+    if before.host is None and before.message:
+        yield f"recorded: {before.message.rstrip()}"
+    yield from why_not(decision, before.host)
+
+
+def _details(before: RecordedPlacement, now: RecordedPlacement) -> Iterator[str]:
+    for what in ("total", "tied", "message"):
+        was, is_now = getattr(before, what), getattr(now, what)
+        if was != is_now:
+            yield f"{what}: recorded {_said(was)}, now {_said(is_now)}"
+
+
+def _said(value: Any) -> str:
+    return ", ".join(value) if isinstance(value, tuple) else repr(value) if isinstance(value, str) else str(value)
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+OPTION = "--placements-update"
+
+_NAME = re.compile(r"[\w.-]+")
+
+
+@attrs.define(eq=False, repr=False)
+class PlacementRecords:
+    """The records of one test."""
+
+    file: Path
+    """The test's file."""
+    test: str
+    """The test's name."""
+    typed: str
+    """How the test is selected on the command line."""
+    update: bool
+    """Whether records are written."""
+    notes: list[str]
+    """Collects the files that were written."""
+    _used: set[Path] = attrs.field(factory=set, init=False)
+
+    def __repr__(self) -> str:
+        return f"<PlacementRecords of {self.test}>"
+
+    def check(
+        self, scheduler: Placer, pods: Any, *, name: str = "", exact: bool = False, validate: str | None = None
+    ) -> Placements:
+        """Has the scheduler place the pods, and fails if they go elsewhere than recorded; the message says why.
+
+        With ``--placements-update`` the record is written instead. name: distinguishes several records of one test.
+        exact: totals, ties and messages have to be as recorded too. validate: as for ``scheduler.place``. Raises
+        pytest.UsageError with every fault.
+        """
+        __tracebackhide__ = True
+        with UsageErrors():
+            path = self._path(name)
+            placements = _placer(scheduler).place(pods, validate=validate)
+            if self.update:
+                self._write(path, placements)
+                return placements
+            lines = differences(_usable(read, path), placements, exact=exact) if _is_there(path) else None
+        command = f"pytest {OPTION} {shlex.quote(self.typed)}"
+        if lines is None:
+            raise AssertionError(f"no placements are recorded in {shortest(path)}\nto record them: {command}")
+        if lines:
+            told = "\n".join(lines)
+            raise AssertionError(f"not as recorded in {shortest(path)}\n\n{told}\n\nto accept this: {command}")
+        return placements
+
+    def _path(self, name: str) -> Path:
+        """Raises InputError for a name that cannot be one, or is there twice."""
+        if name and not _NAME.fullmatch(name):
+            raise InputError(f"name: {name!r}: letters, digits, '_', '.' and '-' are possible")
+        path = record_path(self.file, self.test, name)
+        if path in self._used:
+            raise InputError(f"{shortest(path)}: checked a second time; give each check of a test its own name=")
+        self._used.add(path)
+        return path
+
+    def _write(self, path: Path, placements: Placements) -> None:
+        text = written(placed(placements), f"Where the pods of {self.test} go. To write it anew: pytest {OPTION}")
+        if not _is_there(path) or _usable(Path.read_bytes, path) != text.encode():
+            _usable(_make_folder, path)
+            _usable(_write_whole, path, text)
+            self.notes.append(str(path))
+
+
+def _is_there(path: Path) -> bool:
+    """Whether there is a record. Raises InputError for what is no regular file, which nothing is read from."""
+    if not path.exists():
+        return False
+    if not path.is_file():
+        raise InputError(f"{shortest(path)}: cannot be used: it is no regular file")
+    return True
+
+
+def _usable(action: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """What an action on a file gives. Raises InputError where the system refuses it."""
+    try:
+        return action(*args, **kwargs)
+    except OSError as error:
+        name = shortest(Path(error.filename)) if error.filename else "the record"
+        raise InputError(f"{name}: cannot be used: {error.strerror}") from None
+
+
+def _make_folder(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+
+
+def _write_whole(path: Path, text: str) -> None:
+    with whole_file(path) as file:
+        file.write(text.encode())
+
+
+def _placer(scheduler: Any) -> Placer:
+    if not isinstance(scheduler, Placer):
+        raise InputError(f"scheduler: expected what the fixture scheduler gives, found {type(scheduler).__name__}")
+    return scheduler

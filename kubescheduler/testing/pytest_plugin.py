@@ -18,8 +18,7 @@ from kubescheduler.testing.running_session import VALIDATE_SETTING, Session, beg
 if TYPE_CHECKING:
     from kubescheduler.comparison.comparison import Comparison
     from kubescheduler.testing.given import SharedCluster
-    from kubescheduler.testing.placements import Placer
-    from kubescheduler.testing.records import PlacementRecords
+    from kubescheduler.testing.placements import PlacementRecords, Placer
 
 UPDATE = "placements_update"
 PATIENCE, PATIENCE_SETTING = "KUBESCHEDULER_PATIENCE", "kubescheduler_patience"
@@ -162,7 +161,7 @@ def pytest_sessionfinish(session: pytest.Session) -> Iterator[None]:
     """Finds them before others report; a worker of pytest-xdist leaves what it found for the main process."""
     known = session.config.stash[SESSION]
     if _whole_files(session.config):
-        from kubescheduler.testing.records import unused
+        from kubescheduler.testing.placements import unused
 
         known.unused += map(str, unused([*getattr(session, "items", ()), *known.deselected]))
     output = getattr(session.config, "workeroutput", None)
@@ -196,7 +195,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
             terminalreporter.write_line(text)
     if not known.written and not known.unused:
         return
-    from kubescheduler.testing.records import shortest
+    from kubescheduler.testing.placements import shortest
 
     terminalreporter.section("placements")
     for what, paths in (("written", known.written), ("unused, may be removed", known.unused)):

@@ -10,9 +10,8 @@ import msgspec
 
 from clusterstate.errors import DecodeError
 from clusterstate.objects import Pod
-from kubescheduler.api.cluster import Cluster
+from kubescheduler.api.cluster import Cluster, stays_on_node
 from kubescheduler.api.engine_choice import tie_break_of
-from kubescheduler.api.what_if import stays_on_node
 from kubescheduler.core.decision import Decision
 from kubescheduler.engine.engine_contract import PodScheduler, cache_for
 from kubescheduler.inputs.manifest_builders import pod as pod_manifest

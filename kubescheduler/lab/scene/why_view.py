@@ -15,9 +15,8 @@ import msgspec
 
 from clusterstate.errors import InputError, nearest
 from clusterstate.objects import Node
-from kubescheduler.api.draining import drain_of, flags_for, named_nodes
+from kubescheduler.api.disruptions import drain_of, flags_for, lost_nodes, named_nodes, outage_of
 from kubescheduler.api.engine_choice import tie_break_of
-from kubescheduler.api.outages import lost_nodes, outage_of
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.evidence import NodeExplanation
 from kubescheduler.core.extender_calls import nodes_of

@@ -28,8 +28,7 @@ from clusterstate.errors import (
     StaleDecisionError,
 )
 from kubescheduler import Cluster, Scheduler, migrate, pod
-from kubescheduler.api import replayed_runs
-from kubescheduler.api.replayed_runs import LazyDecision
+from kubescheduler.api.scheduler import LazyDecision
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.equal_runs import placed_in_order
 from kubescheduler.core.results import OneAtATime
@@ -405,7 +404,7 @@ def test_reading_that_was_interrupted_begins_anew(monkeypatch: pytest.MonkeyPatc
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(replayed_runs, "placed_in_order", interrupted)
+        patched.setattr("kubescheduler.api.scheduler.placed_in_order", interrupted)
         with pytest.raises(KeyboardInterrupt):
             found["default/p20"].total()
     assert whole(found["default/p20"]) == whole(undisturbed["default/p20"])

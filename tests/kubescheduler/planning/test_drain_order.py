@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 import kubescheduler as ks
 from clusterstate.objects import Node
-from kubescheduler.api.draining import flags_for
+from kubescheduler.api.disruptions import flags_for
 from kubescheduler.api.engine_choice import engine_spec
 from kubescheduler.planning import drain_order
 from kubescheduler.planning.drain import KubeletUpgrade, chosen, drained, kubelet_of

@@ -16,7 +16,7 @@ from clusterstate.errors import DecodeError
 from clusterstate.objects import Namespace, Node, ObjectMeta, Pod
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.sources import cluster_input
-from kubescheduler.sources.cross_objects import check_references
+from kubescheduler.sources.cluster_input import check_references
 from kubescheduler.sources.yaml_stream import parse_yaml
 
 read_cluster = partial(cluster_input.read_cluster, filling=release_named("1.16").filling)

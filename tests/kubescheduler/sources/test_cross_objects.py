@@ -13,7 +13,7 @@ from clusterstate.errors import DecodeError
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.sources import cluster_input
-from kubescheduler.sources.cross_objects import UnreadableManifests
+from kubescheduler.sources.cluster_input import UnreadableManifests
 
 read_cluster = partial(cluster_input.read_cluster, filling=release_named("1.16").filling)
 

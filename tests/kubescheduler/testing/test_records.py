@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from clusterstate.errors import InputError
-from kubescheduler.testing.records import RecordedPlacement, read, record_path, written
+from kubescheduler.testing.placements import RecordedPlacement, read, record_path, written
 from tests.kubescheduler.testing.conftest import CLUSTER, Project, node, pod
 
 CHECK = 'def test(scheduler, placements):\n    placements.check(scheduler, "pods.json")'

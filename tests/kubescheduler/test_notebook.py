@@ -15,7 +15,7 @@ from clusterstate.errors import ConfigError
 from kubescheduler import Cluster, Decision, Scheduler, compare, pod, simulate
 from kubescheduler.comparison.comparison import Comparison
 from kubescheduler.core.results import ShownTable
-from kubescheduler.notebook.views import WIDTH, arrow_table, data_frame
+from kubescheduler.notebook import WIDTH, arrow_table, data_frame
 from kubescheduler.simulation.simulation_report import Report
 from tests.support.releases_tried import RELEASES_TRIED
 from tests.support.timelines import made_timeline, renamed

@@ -1,1 +1,0 @@
-"""Results as notebooks show and take them: small static HTML, data frames, Arrow tables."""
