@@ -199,7 +199,7 @@ class ClusterUtilisation(Shown, msgspec.Struct, frozen=True):
     def to_frame(self) -> Any:
         """A pandas DataFrame with a row for each node, and the share of each resource. Raises ConfigError without
         pandas."""
-        from kubescheduler.notebook.views import data_frame
+        from kubescheduler.notebook import data_frame
 
         nodes = list(dict.fromkeys(row.node for row in self.rows))
         resources = list(dict.fromkeys(row.resource for row in self.rows))
