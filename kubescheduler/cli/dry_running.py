@@ -23,7 +23,6 @@ from kubescheduler.live.dry_run_process import (
     DryRunMetrics,
     DryRunProcess,
     DryRunSettings,
-    Sink,
     TrafficMirror,
     dry_run_servers,
 )
@@ -147,10 +146,10 @@ def dry_run(
                     ahead,
                     [model.cache, later.cache],
                     inbox,
-                    results,
+                    results.ended,
                     clock,
                     queue_order=model_spec.record.queue_order,
-                    agreement=metrics,
+                    tell=metrics.count,
                 ),
                 says,
             )
@@ -230,6 +229,9 @@ class _NamedFile(msgspec.Struct, frozen=True, eq=False):
             self.file.flush()
 
 
+Sink = IO[bytes] | _NamedFile
+
+
 @contextmanager
 def _opened(option: str, path: str) -> Iterator[Sink]:
     if path == STANDARD_OUTPUT:
@@ -253,5 +255,5 @@ def _mirror(files: ExitStack, options: DryRunOptions) -> TrafficMirror | None:
         return None
     out = files.enter_context(_opened("--mirror", options.mirror))
     if not options.mirror.endswith(".gz"):
-        return TrafficMirror(out, WallClock(), flushes=True)
-    return TrafficMirror(files.enter_context(gzip.GzipFile("", "wb", fileobj=out, mtime=0)), WallClock())
+        return TrafficMirror(out.write, WallClock(), flush=out.flush)
+    return TrafficMirror(files.enter_context(gzip.GzipFile("", "wb", fileobj=out, mtime=0)).write, WallClock())

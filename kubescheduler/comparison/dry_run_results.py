@@ -131,7 +131,7 @@ def _tied(decision: Decision) -> tuple[str, ...]:
 
 
 class DryRunResults:
-    """Judges what the real scheduler does. Implements SightingListener."""
+    """Judges what the real scheduler does."""
 
     def __init__(self, choices: RealChoices, write: Callable[[dict[str, Any]], None], *, keep: bool) -> None:
         """write: gets each attempt as plain data, in the order in which they ended. keep: for ``comparison``."""

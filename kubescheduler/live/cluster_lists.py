@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import quote
 
 import attrs
 import msgspec
 
-from kubescheduler.live.informers.stored_objects import ListMeta
+from kubescheduler.live.informers.stored_objects import ListMeta, parse_list, parse_name
 from kubescheduler.live.transport.api_answers import ApiError
 from kubescheduler.live.transport.api_client import ApiClient, ClientOptions, Limits
 from kubescheduler.live.transport.io_thread import IoThread
@@ -261,37 +262,40 @@ class ListedServer(msgspec.Struct, frozen=True):
         return named or "default"
 
 
+A = TypeVar("A")
+Ask = Callable[[ApiClient], Awaitable[A]]
+"""What is asked of a server."""
+
+
+def _asked(server: ListedServer, environment: Mapping[str, str], ask: Ask[A], seconds: float = CONNECTING) -> A:
+    """The answer of a server. Raises ConfigError when the kubeconfig cannot be used, ApiError as ``ask`` does."""
+
+    async def work() -> A:
+        client = ApiClient(await server.access(environment), ClientOptions(server.limits, USER_AGENT, seconds))
+        try:
+            return await ask(client)
+        finally:
+            await client.close()
+
+    with IoThread() as io:
+        return io.wait(work())
+
+
 class _Version(msgspec.Struct, rename="camel"):
     git_version: str
 
 
 def read_version(server: ListedServer, environment: Mapping[str, str]) -> str:
     """The version that the server says it is of, such as v1.28.3+k3s1. Raises as ``read_server`` does."""
-    with IoThread() as io:
-        return io.wait(_ask_version(server, environment))
 
-
-async def _ask_version(server: ListedServer, environment: Mapping[str, str]) -> str:
-    client = ApiClient(await server.access(environment), ClientOptions(server.limits, USER_AGENT, CONNECTING))
-    try:
+    async def ask(client: ApiClient) -> str:
         answer = await client.request("GET", "/version")
-        return msgspec.json.decode(answer.body, type=_Version).git_version
-    except msgspec.DecodeError as error:
-        raise ApiError(f"the server's version is not readable: {error}") from None
-    finally:
-        await client.close()
+        try:
+            return msgspec.json.decode(answer.body, type=_Version).git_version
+        except msgspec.DecodeError as error:
+            raise ApiError(f"the server's version is not readable: {error}") from None
 
-
-class _Named(msgspec.Struct):
-    name: str
-
-
-class _NamedPod(msgspec.Struct):
-    metadata: _Named
-
-
-class _PodNames(msgspec.Struct):
-    items: list[_NamedPod]
+    return _asked(server, environment, ask)
 
 
 AT_ONCE = 3.0
@@ -300,20 +304,28 @@ AT_ONCE = 3.0
 
 def read_pod_names(server: ListedServer, environment: Mapping[str, str], namespace: str) -> list[str]:
     """The names of at most ``PAGE`` pods of a namespace, for a shell to complete. Raises as ``read_server`` does."""
-    with IoThread() as io:
-        return io.wait(_ask_pod_names(server, environment, namespace))
 
-
-async def _ask_pod_names(server: ListedServer, environment: Mapping[str, str], namespace: str) -> list[str]:
-    client = ApiClient(await server.access(environment), ClientOptions(server.limits, USER_AGENT, AT_ONCE))
-    try:
+    async def ask(client: ApiClient) -> list[str]:
         path = f"{CORE}/namespaces/{quote(namespace, safe='')}/pods"
         answer = await client.request("GET", path, [("limit", PAGE)])
-        return [pod.metadata.name for pod in msgspec.json.decode(answer.body, type=_PodNames).items]
-    except msgspec.DecodeError as error:
-        raise ApiError(f"the server's list of pods is not readable: {error}") from None
-    finally:
-        await client.close()
+        try:
+            return [parse_name(raw).metadata.name for raw in parse_list(answer.body).items or ()]
+        except msgspec.DecodeError as error:
+            raise ApiError(f"the server's list of pods is not readable: {error}") from None
+
+    return _asked(server, environment, ask, AT_ONCE)
+
+
+def read_server(server: ListedServer, environment: Mapping[str, str], progress: Progress) -> tuple[str, ClusterLists]:
+    """(the server's address, its cluster). progress: called on the I/O thread with (objects read, known of).
+
+    Raises ConfigError when the kubeconfig cannot be used, ApiError when the server cannot be reached, or refuses.
+    """
+
+    async def ask(client: ApiClient) -> tuple[str, ClusterLists]:
+        return client.access.base_url, await list_cluster(client, progress)
+
+    return _asked(server, environment, ask)
 
 
 def _home(environment: Mapping[str, str]) -> Path:
@@ -326,21 +338,3 @@ def _default_kubeconfig(environment: Mapping[str, str]) -> str:
     if named:
         return os.pathsep.join([path for path in named if Path(path).exists()] or named[:1])
     return str(_home(environment)) if _home(environment).exists() else ""
-
-
-def read_server(server: ListedServer, environment: Mapping[str, str], progress: Progress) -> tuple[str, ClusterLists]:
-    """(the server's address, its cluster). progress: called on the I/O thread with (objects read, known of).
-
-    Raises ConfigError when the kubeconfig cannot be used, ApiError when the server cannot be reached, or refuses.
-    """
-    with IoThread() as io:
-        return io.wait(_read(server, environment, progress))
-
-
-async def _read(server: ListedServer, environment: Mapping[str, str], progress: Progress) -> tuple[str, ClusterLists]:
-    access = await server.access(environment)
-    client = ApiClient(access, ClientOptions(server.limits, USER_AGENT, CONNECTING))
-    try:
-        return access.base_url, await list_cluster(client, progress)
-    finally:
-        await client.close()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
@@ -23,10 +23,9 @@ from kubescheduler.live.metrics.metrics_registry import Family, counter, gauge
 from kubescheduler.live.metrics.process_metrics import MetricsSettings, ProcessMetrics, ReleaseMetrics
 from kubescheduler.live.metrics.unschedulable_workloads import Hints, RestingLoop, WorkloadHints, no_hints
 from kubescheduler.live.process.process_options import LiveSettings
-from kubescheduler.live.process.process_servers import ServedProcess, process_servers
 from kubescheduler.live.serving.pages import MetricsSources, nothing
-from kubescheduler.live.serving.scheduler_servers import SchedulerServers
-from kubescheduler.live.shadow_scheduler import Agreement, AgreementObserver, ShadowScheduler
+from kubescheduler.live.serving.scheduler_servers import SchedulerServers, ServedProcess
+from kubescheduler.live.shadow_scheduler import Agreement, ShadowScheduler
 from kubescheduler.live.transport.api_answers import ApiError
 from kubescheduler.live.transport.api_client import ApiClient, ClientOptions, Limits
 from kubescheduler.live.transport.io_thread import IoThread, WallClock
@@ -49,7 +48,7 @@ SCHEDULES = "scheduler_"
 """How the metrics begin of what a dry run does not do."""
 
 
-class DryRunMetrics(AgreementObserver):
+class DryRunMetrics:
     """Any thread may call it."""
 
     def __init__(self, rules: ReleaseMetrics, settings: MetricsSettings, says: Callable[[str], None]) -> None:
@@ -69,39 +68,28 @@ class DryRunMetrics(AgreementObserver):
         registry = self.process.registry
         registry.refresh_with(lambda: registry.instrument(WAITING).set(count()))
 
-    def compared(self, agreement: Agreement) -> None:
-        """An attempt of the real scheduler was compared."""
-        self._pods.inc((AGREES if agreement.agrees else DIFFERS,))
-        self._causes.inc((agreement.cause,))
-
-    def deleted(self) -> None:
-        """A pod was deleted before the real scheduler had said anything of it."""
-        self._pods.inc((DELETED,))
+    def count(self, agreement: Agreement | None) -> None:
+        """Counts an attempt of the real scheduler; None: a pod was deleted before that had said anything of it."""
+        if agreement is None:
+            self._pods.inc((DELETED,))
+        else:
+            self._pods.inc((AGREES if agreement.agrees else DIFFERS,))
+            self._causes.inc((agreement.cause,))
 
 
 HEADER = {"apiVersion": "kubescheduler/v1", "kind": "Mirror"}
 """What the first line says, besides when it began."""
 
 
-class Sink(Protocol):
-    """A file that is written to."""
-
-    def write(self, data: bytes, /) -> int:
-        """Writes everything."""
-        ...
-
-    def flush(self) -> None:
-        """Leaves nothing in memory."""
-        ...
-
-
 class TrafficMirror:
     """Writes changes as they come; for any thread."""
 
-    def __init__(self, file: Sink, clock: WallClock, *, flushes: bool = False) -> None:
-        """flushes: whether every change is on the disk at once; packed files get larger by that."""
-        self._file = file
-        self._flushes = flushes
+    def __init__(
+        self, write: Callable[[bytes], object], clock: WallClock, *, flush: Callable[[], object] | None = None
+    ) -> None:
+        """flush: has every change on the disk at once; None for packed files, which get larger by that."""
+        self._write = write
+        self._flush = flush
         self._clock = clock
         self._began = clock.monotonic()
         self._lock = threading.Lock()
@@ -113,8 +101,8 @@ class TrafficMirror:
             for change in changes:
                 if change.old is None or change.old != change.new:
                     self._put(self._event(change))
-            if self._flushes:
-                self._file.flush()
+            if self._flush is not None:
+                self._flush()
 
     def synced(self) -> None:
         """Everything that was there before is recorded."""
@@ -130,7 +118,7 @@ class TrafficMirror:
         return round(self._clock.monotonic() - self._began, 3)
 
     def _put(self, line: dict[str, Any]) -> None:
-        self._file.write(msgspec.json.encode(line) + b"\n")
+        self._write(msgspec.json.encode(line) + b"\n")
 
 
 CONNECTING = 30.0
@@ -279,8 +267,11 @@ def dry_run_servers(
         if not line.level:
             says(line.text)
 
+    release = settings.release
     served = ServedProcess(
-        is_overdue=lambda _: False,
+        release.name,
+        release.version,
+        release.informers,
         is_stopping=lambda: process.shadow.is_stopping,
         has_read=lambda: process.shadow.has_begun,
         log=log,
@@ -289,11 +280,10 @@ def dry_run_servers(
         clock=WallClock(),
         rng=random.Random(),
         metrics=MetricsSources(watched.text, nothing, watched.health.text, watched.reset),
-        observed=lambda name, path, passed: watched.health.checked(name, path, passed=passed),
+        observed=watched.health.checked,
         access=watched.access,
     )
-    election = msgspec.structs.replace(settings.election, leader_elect=False)
-    return process_servers(msgspec.structs.replace(settings, election=election), settings.serving, served)
+    return SchedulerServers(settings.serving, release.serving, served)
 
 
 def _hints(settings: LiveSettings, says: Callable[[str], None], process: DryRunProcess) -> Hints:

@@ -9,7 +9,8 @@ import contextlib
 import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from functools import partial
+from typing import Any
 
 import msgspec
 
@@ -51,13 +52,17 @@ def annotation_time(moment: datetime) -> str:
 
 def of_lease(document: Mapping[str, Any]) -> LeaderRecord:
     """The record that a Lease holds."""
-    spec = document.get("spec") or {}
+    return _record(document.get("spec") or {}, "leaseTransitions")
+
+
+def _record(said: Mapping[str, Any], transitions: str) -> LeaderRecord:
+    """transitions: the member that says them."""
     return LeaderRecord(
-        spec.get("holderIdentity") or "",
-        spec.get("leaseDurationSeconds") or 0,
-        spec.get("acquireTime") or "",
-        spec.get("renewTime") or "",
-        spec.get("leaseTransitions") or 0,
+        said.get("holderIdentity") or "",
+        said.get("leaseDurationSeconds") or 0,
+        said.get("acquireTime") or "",
+        said.get("renewTime") or "",
+        said.get(transitions) or 0,
     )
 
 
@@ -84,14 +89,7 @@ def of_annotation(document: Mapping[str, Any]) -> LeaderRecord:
     text = ((document.get("metadata") or {}).get("annotations") or {}).get(LEADER_ANNOTATION)
     if not text:
         return LeaderRecord()
-    said = msgspec.json.decode(text)
-    return LeaderRecord(
-        said.get("holderIdentity") or "",
-        said.get("leaseDurationSeconds") or 0,
-        said.get("acquireTime") or "",
-        said.get("renewTime") or "",
-        said.get("leaderTransitions") or 0,
-    )
+    return _record(msgspec.json.decode(text), "leaderTransitions")
 
 
 def into_annotation(document: Mapping[str, Any], record: LeaderRecord) -> Document:
@@ -133,53 +131,18 @@ ENDPOINTS = LockKind("Endpoints", "v1", "endpoints", of_annotation, into_annotat
 CONFIG_MAP = LockKind("ConfigMap", "v1", "configmaps", of_annotation, into_annotation, annotation_time)
 
 
-class ResourceLock(Protocol):
-    """A lock as the elector sees it. Everything asynchronous raises ApiError as the API does."""
-
-    name: str
-    """``namespace/name``."""
-
-    async def get(self) -> LeaderRecord:
-        """Reads the record, and keeps the object for the next ``update``."""
-        ...
-
-    async def create(self, record: LeaderRecord) -> None:
-        """Makes the object."""
-        ...
-
-    async def update(self, record: LeaderRecord) -> None:
-        """Writes the record into the object as it was last read or written. Raises ApiError 409 when it has changed."""
-        ...
-
-    def time(self, moment: datetime) -> str:
-        """A moment as the record says it."""
-        ...
-
-    @property
-    def reference(self) -> Mapping[str, str]:
-        """The object as events name it."""
-        ...
-
-
-class ObjectLock:
-    """A lock that is one object."""
+class ResourceLock:
+    """A lock that is one object, as the elector sees it. What is asynchronous raises ApiError."""
 
     def __init__(
-        self,
-        api: ApiClient,
-        kind: LockKind,
-        namespace: str,
-        name: str,
-        *,
-        metadata: Mapping[str, Any] | None = None,
-        timeout: str = "10s",
+        self, api: ApiClient, kind: LockKind, namespace: str, name: str, metadata: Mapping[str, Any], timeout: str
     ) -> None:
-        """metadata: what a new object has besides its name. timeout: as the query says it."""
+        """See ``resource_lock``."""
         self.name = f"{namespace}/{name}"
         self._api = api
         self._kind = kind
         self._identity = {"name": name, "namespace": namespace}
-        self._metadata = dict(metadata or {})
+        self._metadata = metadata
         self._query = (("timeout", timeout),)
         self._document: Document = {}
 
@@ -203,7 +166,7 @@ class ObjectLock:
         self._document = (await self._api.request("POST", self._folder, self._query, body)).document()
 
     async def update(self, record: LeaderRecord) -> None:
-        """Writes the record into the object as it was last read or written."""
+        """Writes the record into the object as it was last read or written. Raises ApiError 409 when it has changed."""
         body = self._kind.write(self._document, record)
         path = f"{self._folder}/{self._identity['name']}"
         self._document = (await self._api.request("PUT", path, self._query, body)).document()
@@ -226,19 +189,16 @@ class ObjectLock:
         }
 
 
-class TwofoldLock:
-    """An old lock and a Lease, held together, to move from one to the other. Upstream: MultiLock (1.20)."""
+class TwofoldLock(ResourceLock):
+    """An old lock, and a Lease that is held with it, to move from one to the other. Upstream: MultiLock (1.20)."""
 
-    def __init__(self, first: ObjectLock, second: ObjectLock) -> None:
-        self._locks: Sequence[ObjectLock] = (first, second)
-        self.name = first.name
+    second: ResourceLock
 
     async def get(self) -> LeaderRecord:
         """The first one's record; one of nobody's when the two do not agree on the leader."""
-        first, second = self._locks
-        record = await first.get()
+        record = await super().get()
         try:
-            other = await second.get()
+            other = await self.second.get()
         except ApiError as error:
             if error.code == 404:
                 return record
@@ -247,30 +207,20 @@ class TwofoldLock:
 
     async def create(self, record: LeaderRecord) -> None:
         """Makes both; one that is there already is another's."""
-        for lock in self._locks:
-            await lock.create(record)
+        await super().create(record)
+        await self.second.create(record)
 
     async def update(self, record: LeaderRecord) -> None:
         """Writes both; the second is made where it is missing."""
-        first, second = self._locks
-        await first.update(record)
+        await super().update(record)
         try:
-            await second.get()
+            await self.second.get()
         except ApiError as error:
             if error.code != 404:
                 raise
-            await second.create(record)
+            await self.second.create(record)
         else:
-            await second.update(record)
-
-    def time(self, moment: datetime) -> str:
-        """As the first one says moments."""
-        return self._locks[0].time(moment)
-
-    @property
-    def reference(self) -> Mapping[str, str]:
-        """The first object."""
-        return self._locks[0].reference
+            await self.second.update(record)
 
 
 KINDS = {"leases": (LEASE,), "endpoints": (ENDPOINTS,), "configmaps": (CONFIG_MAP,)}
@@ -296,9 +246,13 @@ def no_lock_1_36(name: str) -> str:
 def resource_lock(
     api: ApiClient, kinds: Sequence[LockKind], namespace: str, name: str, metadata: Mapping[str, Any], timeout: str
 ) -> ResourceLock:
-    """The lock of these objects; see ObjectLock."""
-    locks = [ObjectLock(api, kind, namespace, name, metadata=metadata, timeout=timeout) for kind in kinds]
-    return locks[0] if len(locks) == 1 else TwofoldLock(*locks)
+    """The lock of these objects. metadata: what new ones have besides their names. timeout: as the query says it."""
+    if len(kinds) == 1:
+        return ResourceLock(api, kinds[0], namespace, name, metadata, timeout)
+    first, second = kinds
+    lock = TwofoldLock(api, first, namespace, name, metadata, timeout)
+    lock.second = ResourceLock(api, second, namespace, name, metadata, timeout)
+    return lock
 
 
 JITTER = 1.2
@@ -362,14 +316,15 @@ MESSAGES_1_36 = {
 """What happened → the message of 1.36, without its keys."""
 
 
-def log_1_16(what: str, lock: str, error: str) -> LogLine | None:
-    """A line of 1.16; None for what it does not log."""
-    return _plain(LINES_1_16, what, lock, error)
+def log_plain(lines: Mapping[str, tuple[Severity, str]], what: str, lock: str, error: str) -> LogLine | None:
+    """A line of 1.16 or 1.20; None for what it does not log."""
+    if what not in lines:
+        return None
+    severity, text = lines[what]
+    return LogLine(severity, text.format(lock=lock, error=error))
 
 
-def log_1_20(what: str, lock: str, error: str) -> LogLine | None:
-    """A line of 1.20; None for what it does not log."""
-    return _plain(LINES_1_20, what, lock, error)
+log_1_16, log_1_20 = partial(log_plain, LINES_1_16), partial(log_plain, LINES_1_20)
 
 
 def log_1_36(what: str, lock: str, error: str) -> LogLine | None:
@@ -383,17 +338,6 @@ def log_1_36(what: str, lock: str, error: str) -> LogLine | None:
     return LogLine(line.severity, structured(line.text, **pairs), line.level)
 
 
-def _plain(lines: Mapping[str, tuple[Severity, str]], what: str, lock: str, error: str) -> LogLine | None:
-    if what not in lines:
-        return None
-    severity, text = lines[what]
-    return LogLine(severity, text.format(lock=lock, error=error))
-
-
-def nothing_counted() -> None:
-    """Nobody counts."""
-
-
 class ElectionListener(msgspec.Struct, frozen=True, eq=False):
     """What an elector reports to; all of it is called on the I/O thread."""
 
@@ -403,7 +347,7 @@ class ElectionListener(msgspec.Struct, frozen=True, eq=False):
     """Writes a line of the log."""
     event: Callable[[str], None]
     """Makes an event about the lock."""
-    slowed: Callable[[], None] = nothing_counted
+    slowed: Callable[[], None] = lambda: None
     """Told that the lease has to be read before it can be renewed."""
 
 
@@ -478,7 +422,6 @@ class LeaderElector:
         """Renews until that fails for too long, or it is stopped."""
         while not self._stopping.is_set():
             deadline = self._clock.monotonic() + self._timing.renew
-            error = "timed out waiting for the condition"
             while not await self._try_until(deadline):
                 if self._clock.monotonic() + self._timing.retry > deadline or self._stopping.is_set():
                     break
@@ -488,7 +431,7 @@ class LeaderElector:
                 continue
             if self._stopping.is_set():
                 return
-            self._say("lost", error)
+            self._say("lost", "timed out waiting for the condition")
             self._listener.event(f"{self._identity} stopped leading")
             return
 

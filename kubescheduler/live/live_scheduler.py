@@ -68,6 +68,21 @@ def raised_text(error: BaseException) -> str:
     return str(error) if isinstance(error, KubeSchedulerError) else exception_text(error)
 
 
+def _contained(name: str) -> Any:
+    """A method that calls the plugins' own of this name; what that raises becomes an error status."""
+
+    def run(self: ContainedPlugins, *arguments: Any) -> Status | None:
+        try:
+            status: Status | None = getattr(self.plugins, name)(*arguments)
+        except Exception as error:  # whatever a stranger's code raises
+            (pod,) = (one for one in arguments if isinstance(one, Pod))
+            self.report(f"running {name.removeprefix('run_')} plugins for pod {pod.key}", error)
+            return Status.failure(raised_text(error))
+        return status
+
+    return run
+
+
 class ContainedPlugins(CyclePlugins, msgspec.Struct, frozen=True, eq=False):
     """The plugins of one profile; what they raise becomes an error status. See CyclePlugins."""
 
@@ -93,25 +108,9 @@ class ContainedPlugins(CyclePlugins, msgspec.Struct, frozen=True, eq=False):
         """The waiting pod, while Permit plugins hold it."""
         return self.plugins.held(pod)
 
-    def run_reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
-        """The Reserve plugins."""
-        return self._status(pod, self.plugins.run_reserve, state, pod, node_name)
-
-    def run_unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
-        """Takes back what Reserve plugins did."""
-        self._status(pod, self.plugins.run_unreserve, state, pod, node_name)
-
-    def run_permit(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
-        """The Permit plugins."""
-        return self._status(pod, self.plugins.run_permit, state, pod, node_name)
-
-    def wait_on_permit(self, pod: Pod) -> Status | None:
-        """Waits until a held pod is let go or rejected."""
-        return self._status(pod, self.plugins.wait_on_permit, pod)
-
-    def run_pre_bind_pre_flight(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
-        """Whether PreBind plugins have work to do."""
-        return self._status(pod, self.plugins.run_pre_bind_pre_flight, state, pod, node_name)
+    def is_idle_for(self, pod: Pod) -> bool:
+        """Whether a pod that has its node is only to be bound; no custom plugin is asked."""
+        return self.plugins.is_idle_for(pod)
 
     def binds_at_once(self, pod: Pod) -> bool:
         """Whether nothing but one request to the API can hold up the binding of a pod; a plugin that raises may."""
@@ -121,29 +120,14 @@ class ContainedPlugins(CyclePlugins, msgspec.Struct, frozen=True, eq=False):
             self.report(f"binding pod {pod.key}", error)
             return False
 
-    def is_idle_for(self, pod: Pod) -> bool:
-        """Whether a pod that has its node is only to be bound; no custom plugin is asked."""
-        return self.plugins.is_idle_for(pod)
-
-    def run_pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
-        """The PreBind plugins."""
-        return self._status(pod, self.plugins.run_pre_bind, state, pod, node_name)
-
-    def run_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
-        """Binds."""
-        return self._status(pod, self.plugins.run_bind, state, pod, node_name)
-
-    def run_post_bind(self, state: CycleState, pod: Pod, node_name: str) -> None:
-        """The PostBind plugins."""
-        self._status(pod, self.plugins.run_post_bind, state, pod, node_name)
-
-    def _status(self, pod: Pod, run: Callable[..., Status | None], *arguments: Any) -> Status | None:
-        try:
-            return run(*arguments)
-        except Exception as error:  # whatever a stranger's code raises
-            point = getattr(run, "__name__", "plugins").removeprefix("run_")
-            self.report(f"running {point} plugins for pod {pod.key}", error)
-            return Status.failure(raised_text(error))
+    run_reserve = _contained("run_reserve")
+    run_unreserve = _contained("run_unreserve")
+    run_permit = _contained("run_permit")
+    wait_on_permit = _contained("wait_on_permit")
+    run_pre_bind_pre_flight = _contained("run_pre_bind_pre_flight")
+    run_pre_bind = _contained("run_pre_bind")
+    run_bind = _contained("run_bind")
+    run_post_bind = _contained("run_post_bind")
 
 
 UNSCHEDULABLE_TICK = 30

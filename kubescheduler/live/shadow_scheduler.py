@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any
 
 import attrs
 import msgspec
@@ -60,30 +60,12 @@ class Sighting(msgspec.Struct, frozen=True, eq=False):
 
 
 class Agreement(msgspec.Struct, frozen=True):
-    """What a listener makes of an attempt."""
+    """What is made of an attempt."""
 
     agrees: bool
     """Whether both schedulers did the same."""
     cause: str
     """Why not, as reports say it; ``same`` where they did the same thing for the same reason."""
-
-
-class SightingListener(Protocol):
-    """Asked about every end of an attempt, while the schedulers' caches are what they were right before it."""
-
-    def ended(self, sighting: Sighting) -> Agreement:
-        """Judges an attempt. What is said of a pod that was deleted is not counted."""
-        ...
-
-
-class AgreementObserver:
-    """Told of agreement, for metrics; this one counts nothing."""
-
-    def compared(self, agreement: Agreement) -> None:
-        """An attempt of the real scheduler was compared."""
-
-    def deleted(self) -> None:
-        """A pod was deleted before the real scheduler had said anything of it."""
 
 
 DISRUPTION, PREEMPTED = "DisruptionTarget", "PreemptionByScheduler"
@@ -201,23 +183,25 @@ class ShadowScheduler:
         ahead: PodScheduler,
         followers: Sequence[ClusterCache],
         inbox: Inbox,
-        listener: SightingListener,
+        judge: Callable[[Sighting], Agreement],
         clock: WallClock,
         *,
         queue_order: Callable[[Iterable[Pod]], list[Pod]],
-        agreement: AgreementObserver | None = None,
+        tell: Callable[[Agreement | None], None] = lambda _: None,
     ) -> None:
         """ahead: decides pods as they appear; its cache also has its own choices until the real ones are known.
-        followers: further caches, which have nothing but facts; the listener may decide over them. queue_order: the
-        order in which pods that wait at the start are decided.
+        followers: further caches, which have nothing but facts; ``judge`` may decide over them. judge: asked about
+        every end of an attempt, while all caches are what they were right before it. queue_order: the order in which
+        pods that wait at the start are decided. tell: told of each agreement; None: a pod was deleted before the real
+        scheduler had said anything of it.
         """
         self._ahead = ahead
         self._cluster = FollowedCluster([ahead.cache, *followers])
         self._inbox = inbox
-        self._listener = listener
+        self._judge = judge
         self._clock = clock
         self._queue_order = queue_order
-        self._agreement = agreement or AgreementObserver()
+        self._told = tell
         self._waiting: dict[str, _Waiting] = {}
         self._leaving = LeavingPods()
         self._early: dict[str, Pod] = {}
@@ -401,10 +385,7 @@ class ShadowScheduler:
         )
         for pod in back:
             self._cluster.changed(None, pod)
-        agreement = self._listener.ended(sighting)
+        agreement = self._judge(sighting)
         for pod in back:
             self._cluster.changed(pod, None)
-        if end is RealEnd.DELETED:
-            self._agreement.deleted()
-        else:
-            self._agreement.compared(agreement)
+        self._told(None if end is RealEnd.DELETED else agreement)

@@ -20,13 +20,12 @@ def metrics_1_16() -> ReleaseMetrics:
     """What its process exports."""
     from kubescheduler.live.metrics.loop_metrics import SUMMARIES, LoopMetrics116
     from kubescheduler.live.metrics.metric_families import ACCESS_1_16, FAMILIES_1_16, LIBRARIES_1_16
-    from kubescheduler.live.metrics.process_metrics import ReleaseMetrics, RestMetricsByUrl
+    from kubescheduler.live.metrics.process_metrics import ReleaseMetrics
 
     return ReleaseMetrics(
         version="v1.16.6",
         families=(*FAMILIES_1_16, *LIBRARIES_1_16, *ACCESS_1_16),
         loop=LoopMetrics116,
-        rest=RestMetricsByUrl,
         resets=SUMMARIES,
     )
 
@@ -203,14 +202,14 @@ def metrics_1_36(older: ReleaseMetrics) -> ReleaseMetrics:
     """What its process exports."""
     from kubescheduler.live.metrics.loop_metrics import NAMES_1_36, LoopMetrics
     from kubescheduler.live.metrics.metric_families import ACCESS_1_36, FAMILIES_1_36, HEALTH_1_36, LIBRARIES_1_36
-    from kubescheduler.live.metrics.process_metrics import AddressSpace, NetworkTraffic, RestMetricsByHost
+    from kubescheduler.live.metrics.process_metrics import AddressSpace, NetworkTraffic
 
     return replace(
         older,
         version="v1.36.2",
         families=(*FAMILIES_1_36, *LIBRARIES_1_36, *ACCESS_1_36),
         loop=partial(LoopMetrics, names=NAMES_1_36),
-        rest=RestMetricsByHost,
+        rest_by_url=False,
         names=NAMES_1_36,
         health=HEALTH_1_36,
         resources="[STABLE] ",

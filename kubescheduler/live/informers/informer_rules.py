@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from typing import Protocol
+from functools import partial
 
 import msgspec
 
@@ -34,12 +34,11 @@ class InformerKind(msgspec.Struct, frozen=True):
     """A server of another release may not have it: then there is none of it."""
 
 
-def _of(kind: str, *paths: str) -> InformerKind:
-    return InformerKind(kind, paths)
+def _of(kind: str, *paths: str, optional: bool = False) -> InformerKind:
+    return InformerKind(kind, paths, optional=optional)
 
 
-def _if_served(kind: str, *paths: str) -> InformerKind:
-    return InformerKind(kind, paths, optional=True)
+_if_served = partial(_of, optional=True)
 
 
 POLICY_V1BETA1 = "/apis/policy/v1beta1/poddisruptionbudgets"
@@ -124,12 +123,6 @@ class GrowingPauses(Pauses):
         return pause * (1.0 + self._rng.random())
 
 
-class ListVersion(Protocol):
-    """See list_version_1_16."""
-
-    def __call__(self, known: str, *, newest: bool) -> str | None: ...
-
-
 class InformerRules(msgspec.Struct, frozen=True, eq=False):
     """How one release reads and watches."""
 
@@ -137,8 +130,8 @@ class InformerRules(msgspec.Struct, frozen=True, eq=False):
     """What it reads."""
     streams_first: bool
     """Whether it reads everything as the first events of a watch."""
-    list_version: ListVersion
-    """The resourceVersion of a list, by the one that is known; None: none is sent."""
+    list_version: Callable[[str, bool], str | None]
+    """Of (the one that is known, whether the newest is wanted): the resourceVersion of a list; None: none is sent."""
     asks_newest_when_expired: bool
     """Whether a version that is too old is followed by a consistent read."""
     watches_again: Callable[[ApiError], bool]
@@ -151,17 +144,17 @@ class InformerRules(msgspec.Struct, frozen=True, eq=False):
     """What becomes of a manifest before it is kept; None: nothing."""
 
 
-def list_version_1_16(known: str, *, newest: bool) -> str | None:  # noqa: ARG001
+def list_version_1_16(known: str, newest: bool) -> str | None:  # noqa: ARG001
     """Whatever the server's cache has."""
     return "0"
 
 
-def list_version_1_20(known: str, *, newest: bool) -> str | None:
+def list_version_1_20(known: str, newest: bool) -> str | None:
     """At least what is known already, or the newest when that is too old."""
     return "" if newest else known or "0"
 
 
-def list_version_1_36(known: str, *, newest: bool) -> str | None:
+def list_version_1_36(known: str, newest: bool) -> str | None:
     """As 1.20; a list is read only where a stream is refused."""
     return None if newest else known or "0"
 

@@ -166,9 +166,7 @@ class Reflector:
 
     async def _read_and_watch(self, pause: Callable[[], float]) -> None:
         """Reads everything and watches until that has to be done anew."""
-        if self.rules.streams_first and await self._watch_list():
-            pass
-        else:
+        if not (self.rules.streams_first and await self._watch_list()):
             await self._list()
         while True:
             try:
@@ -205,7 +203,7 @@ class Reflector:
     async def _list(self) -> None:
         """Reads all pages. Raises ExpiredError when the version asked for is gone, and no page has come."""
         objects: list[tuple[Key, Stored]] = []
-        version, more = "" if self._latest else self.rules.list_version(self.version, newest=self._whole), ""
+        version, more = "" if self._latest else self.rules.list_version(self.version, self._whole), ""
         while True:
             query = [*self._selector(), *((("continue", more),) if more else ()), ("limit", PAGE)]
             if not more and version is not None:

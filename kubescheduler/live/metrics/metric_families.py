@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import msgspec
+from msgspec.structs import replace
 
 from kubescheduler.live.metrics.metrics_registry import Family, counter, exponential, gauge, histogram, linear
 
@@ -59,10 +59,11 @@ ACCESS_1_36: tuple[Family, ...] = (
         "result",
         buckets=SECONDS,
     ),
-    counter("apiserver_delegated_authn_request_total", BY_CODE, "code"),
-    histogram("apiserver_delegated_authn_request_duration_seconds", SECONDS_BY_CODE, "code", buckets=REVIEW_SECONDS),
-    counter("apiserver_delegated_authz_request_total", BY_CODE, "code"),
-    histogram("apiserver_delegated_authz_request_duration_seconds", SECONDS_BY_CODE, "code", buckets=REVIEW_SECONDS),
+    *(counter(f"apiserver_delegated_{of}_request_total", BY_CODE, "code") for of in ("authn", "authz")),
+    *(
+        histogram(f"apiserver_delegated_{of}_request_duration_seconds", SECONDS_BY_CODE, "code", buckets=REVIEW_SECONDS)
+        for of in ("authn", "authz")
+    ),
 )
 
 
@@ -142,17 +143,14 @@ REST_1_36 = (
         *("verb", "host"),
         buckets=NEW_SECONDS,
     ),
-    histogram(
-        "rest_client_request_size_bytes",
-        "Request size in bytes. Broken down by verb and host.",
-        *("verb", "host"),
-        buckets=BYTES,
-    ),
-    histogram(
-        "rest_client_response_size_bytes",
-        "Response size in bytes. Broken down by verb and host.",
-        *("verb", "host"),
-        buckets=BYTES,
+    *(
+        histogram(
+            f"rest_client_{what}_size_bytes",
+            f"{what.capitalize()} size in bytes. Broken down by verb and host.",
+            *("verb", "host"),
+            buckets=BYTES,
+        )
+        for what in ("request", "response")
     ),
     counter(
         "rest_client_request_retries_total",
@@ -253,30 +251,26 @@ def _twins() -> Iterator[Family]:
         yield histogram(name, f"(Deprecated) {text} duration in microseconds", buckets=MICROSECONDS)
 
 
+ATTEMPTS_HELP = (
+    "Number of attempts to schedule pods, by the result. 'unschedulable' means a pod could not be scheduled, while "
+    "'error' means an internal scheduler problem."
+)
+PENDING_HELP = (
+    "Number of pending pods, by the queue type. 'active' means number of pods in activeQ; 'backoff' means number of "
+    "pods in backoffQ; 'unschedulable' means number of pods in "
+)
+WORK_HELP = "Number of running goroutines split by the work they do such as binding."
+CACHE_HELP = "Number of nodes, pods, and assumed (bound) pods in the scheduler cache."
+
+
 FAMILIES_1_16: tuple[Family, ...] = (
     *_twins(),
     Family("scheduler_scheduling_duration_seconds", "summary", SUMMED, ("operation",)),
     Family("scheduler_scheduling_latency_seconds", "summary", f"(Deprecated) {SUMMED}", ("operation",)),
     gauge("scheduler_pod_preemption_victims", "Number of selected preemption victims"),
     counter("scheduler_total_preemption_attempts", "Total preemption attempts in the cluster till now"),
-    msgspec.structs.replace(
-        counter(
-            "scheduler_schedule_attempts_total",
-            "Number of attempts to schedule pods, by the result. 'unschedulable' means a pod could not be scheduled, "
-            "while 'error' means an internal scheduler problem.",
-            "result",
-        ),
-        registered=False,
-    ),
-    msgspec.structs.replace(
-        gauge(
-            "scheduler_pending_pods",
-            "Number of pending pods, by the queue type. 'active' means number of pods in activeQ; 'backoff' means "
-            "number of pods in backoffQ; 'unschedulable' means number of pods in unschedulableQ.",
-            "queue",
-        ),
-        registered=False,
-    ),
+    replace(counter("scheduler_schedule_attempts_total", ATTEMPTS_HELP, "result"), registered=False),
+    replace(gauge("scheduler_pending_pods", f"{PENDING_HELP}unschedulableQ.", "queue"), registered=False),
 )
 """The last two are never exported by 1.16: their series are made before they are registered."""
 
@@ -286,27 +280,93 @@ SHORT = exponential(0.0001, 2, 12)
 SHORTER = exponential(0.00001, 2, 12)
 PLUGIN = exponential(0.00001, 1.5, 20)
 
-VOLUME_ERRORS = counter(
-    "scheduler_volume_scheduling_stage_error_total", "Volume scheduling stage error count", "operation"
-)
-FAMILIES_1_36: tuple[Family, ...] = (
-    VOLUME_ERRORS,
-    counter(
-        "scheduler_schedule_attempts_total",
-        "Number of attempts to schedule pods, by the result. 'unschedulable' means a pod could not be scheduled, while "
-        "'error' means an internal scheduler problem.",
+
+def _of_frameworks(stable: str, beta: str) -> Iterator[Family]:
+    """What 1.20 and 1.36 both count; how far 1.36 stands by it."""
+    yield counter("scheduler_volume_scheduling_stage_error_total", "Volume scheduling stage error count", "operation")
+    yield counter("scheduler_schedule_attempts_total", ATTEMPTS_HELP, *("result", "profile"), stability=stable)
+    yield histogram(
+        "scheduler_scheduling_algorithm_duration_seconds", "Scheduling algorithm latency in seconds", buckets=SECONDS
+    )
+    yield counter(
+        "scheduler_preemption_attempts_total", "Total preemption attempts in the cluster till now", stability=stable
+    )
+    yield histogram(
+        "scheduler_pod_scheduling_attempts",
+        "Number of attempts to successfully schedule a pod.",
+        buckets=exponential(1, 2, 5),
+        stability=stable,
+    )
+    yield histogram(
+        "scheduler_framework_extension_point_duration_seconds",
+        "Latency for running all plugins of a specific extension point.",
+        *("extension_point", "status", "profile"),
+        buckets=SHORT,
+        stability=stable,
+    )
+    yield histogram(
+        "scheduler_plugin_execution_duration_seconds",
+        "Duration for running a plugin at a specific extension point.",
+        *("plugin", "extension_point", "status"),
+        buckets=PLUGIN,
+    )
+    yield counter(
+        "scheduler_queue_incoming_pods_total",
+        "Number of pods added to scheduling queues by event and queue type.",
+        *("queue", "event"),
+        stability=stable,
+    )
+    yield histogram(
+        "scheduler_permit_wait_duration_seconds",
+        "Duration of waiting on permit.",
+        "result",
+        buckets=SECONDS,
+        stability=beta,
+    )
+
+
+FAMILIES_1_20: tuple[Family, ...] = (
+    *_of_frameworks("ALPHA", "ALPHA"),
+    Family("scheduler_scheduling_duration_seconds", "summary", SUMMED, ("operation",), deprecated="1.19.0"),
+    histogram(
+        "scheduler_e2e_scheduling_duration_seconds",
+        "E2e scheduling latency in seconds (scheduling algorithm + binding)",
         *("result", "profile"),
-        stability="STABLE",
+        buckets=SECONDS,
     ),
+    replace(
+        histogram(
+            "scheduler_scheduling_algorithm_preemption_evaluation_seconds",
+            "Scheduling algorithm preemption evaluation duration in seconds",
+            buckets=SECONDS,
+        ),
+        deprecated="1.20.0",
+    ),
+    replace(
+        histogram("scheduler_binding_duration_seconds", "Binding latency in seconds", buckets=SECONDS),
+        deprecated="1.20.0",
+    ),
+    histogram("scheduler_preemption_victims", "Number of selected preemption victims", buckets=linear(5, 5, 10)),
+    gauge("scheduler_pending_pods", f"{PENDING_HELP}unschedulableQ.", "queue"),
+    gauge("scheduler_scheduler_goroutines", WORK_HELP, "work"),
+    histogram(
+        "scheduler_pod_scheduling_duration_seconds",
+        "E2e latency for a pod being scheduled which may include multiple scheduling attempts.",
+        "attempts",
+        buckets=LONG,
+    ),
+    gauge("scheduler_scheduler_cache_size", CACHE_HELP, "type"),
+)
+
+
+FAMILIES_1_36: tuple[Family, ...] = (
+    *_of_frameworks("STABLE", "BETA"),
     histogram(
         "scheduler_scheduling_attempt_duration_seconds",
         "Scheduling attempt latency in seconds (scheduling algorithm + binding)",
         *("result", "profile"),
         buckets=SECONDS,
         stability="STABLE",
-    ),
-    histogram(
-        "scheduler_scheduling_algorithm_duration_seconds", "Scheduling algorithm latency in seconds", buckets=SECONDS
     ),
     histogram(
         "scheduler_event_handling_duration_seconds", "Event handling latency in seconds.", "event", buckets=SHORT
@@ -317,27 +377,15 @@ FAMILIES_1_36: tuple[Family, ...] = (
         buckets=exponential(1, 2, 7),
         stability="STABLE",
     ),
-    counter(
-        "scheduler_preemption_attempts_total",
-        "Total preemption attempts in the cluster till now",
-        stability="STABLE",
-    ),
     gauge(
         "scheduler_pending_pods",
-        "Number of pending pods, by the queue type. 'active' means number of pods in activeQ; 'backoff' means number "
-        "of pods in backoffQ; 'unschedulable' means number of pods in unschedulablePods that the scheduler attempted "
-        "to schedule and failed; 'gated' is the number of unschedulable pods that the scheduler never attempted to "
-        "schedule because they are gated.",
+        f"{PENDING_HELP}unschedulablePods that the scheduler attempted to schedule and failed; 'gated' is the number "
+        "of unschedulable pods that the scheduler never attempted to schedule because they are gated.",
         "queue",
         stability="STABLE",
     ),
     gauge("scheduler_inflight_events", "Number of events currently tracked in the scheduling queue.", "event"),
-    gauge(
-        "scheduler_goroutines",
-        "Number of running goroutines split by the work they do such as binding.",
-        "operation",
-        stability="BETA",
-    ),
+    gauge("scheduler_goroutines", WORK_HELP, "operation", stability="BETA"),
     counter(
         "scheduler_batch_attempts_total", "Counts of results when we attempt to use batching.", "profile", "result"
     ),
@@ -359,29 +407,10 @@ FAMILIES_1_36: tuple[Family, ...] = (
         buckets=LONG,
         stability="BETA",
     ),
-    histogram(
-        "scheduler_pod_scheduling_attempts",
-        "Number of attempts to successfully schedule a pod.",
-        buckets=exponential(1, 2, 5),
-        stability="STABLE",
-    ),
     counter(
         "scheduler_pod_scheduled_after_flush_total",
         "Number of pods that were successfully scheduled after being flushed from unschedulablePods due to timeout. "
         "This metric helps detect potential queueing hint misconfigurations or event handling issues.",
-    ),
-    histogram(
-        "scheduler_framework_extension_point_duration_seconds",
-        "Latency for running all plugins of a specific extension point.",
-        *("extension_point", "status", "profile"),
-        buckets=SHORT,
-        stability="STABLE",
-    ),
-    histogram(
-        "scheduler_plugin_execution_duration_seconds",
-        "Duration for running a plugin at a specific extension point.",
-        *("plugin", "extension_point", "status"),
-        buckets=PLUGIN,
     ),
     histogram(
         "scheduler_queueing_hint_execution_duration_seconds",
@@ -389,20 +418,7 @@ FAMILIES_1_36: tuple[Family, ...] = (
         *("plugin", "event", "hint"),
         buckets=PLUGIN,
     ),
-    counter(
-        "scheduler_queue_incoming_pods_total",
-        "Number of pods added to scheduling queues by event and queue type.",
-        *("queue", "event"),
-        stability="STABLE",
-    ),
-    histogram(
-        "scheduler_permit_wait_duration_seconds",
-        "Duration of waiting on permit.",
-        "result",
-        buckets=SECONDS,
-        stability="BETA",
-    ),
-    gauge("scheduler_cache_size", "Number of nodes, pods, and assumed (bound) pods in the scheduler cache.", "type"),
+    gauge("scheduler_cache_size", CACHE_HELP, "type"),
     gauge(
         "scheduler_unschedulable_pods",
         "The number of unschedulable pods broken down by plugin name. A pod will increment the gauge for all plugins "
@@ -427,92 +443,4 @@ FAMILIES_1_36: tuple[Family, ...] = (
         "scheduler_resourceclaim_creates_total", "Number of ResourceClaims creation requests within scheduler", "status"
     ),
     counter("scheduler_preemption_goroutines_execution_total", "Number of preemption goroutines executed.", "result"),
-)
-
-
-FAMILIES_1_20: tuple[Family, ...] = (
-    VOLUME_ERRORS,
-    counter(
-        "scheduler_schedule_attempts_total",
-        "Number of attempts to schedule pods, by the result. 'unschedulable' means a pod could not be scheduled, while "
-        "'error' means an internal scheduler problem.",
-        *("result", "profile"),
-    ),
-    msgspec.structs.replace(
-        Family(
-            "scheduler_scheduling_duration_seconds",
-            "summary",
-            "Scheduling latency in seconds split by sub-parts of the scheduling operation",
-            ("operation",),
-        ),
-        deprecated="1.19.0",
-    ),
-    histogram(
-        "scheduler_e2e_scheduling_duration_seconds",
-        "E2e scheduling latency in seconds (scheduling algorithm + binding)",
-        *("result", "profile"),
-        buckets=SECONDS,
-    ),
-    histogram(
-        "scheduler_scheduling_algorithm_duration_seconds", "Scheduling algorithm latency in seconds", buckets=SECONDS
-    ),
-    msgspec.structs.replace(
-        histogram(
-            "scheduler_scheduling_algorithm_preemption_evaluation_seconds",
-            "Scheduling algorithm preemption evaluation duration in seconds",
-            buckets=SECONDS,
-        ),
-        deprecated="1.20.0",
-    ),
-    msgspec.structs.replace(
-        histogram("scheduler_binding_duration_seconds", "Binding latency in seconds", buckets=SECONDS),
-        deprecated="1.20.0",
-    ),
-    histogram("scheduler_preemption_victims", "Number of selected preemption victims", buckets=linear(5, 5, 10)),
-    counter("scheduler_preemption_attempts_total", "Total preemption attempts in the cluster till now"),
-    gauge(
-        "scheduler_pending_pods",
-        "Number of pending pods, by the queue type. 'active' means number of pods in activeQ; 'backoff' means number "
-        "of pods in backoffQ; 'unschedulable' means number of pods in unschedulableQ.",
-        "queue",
-    ),
-    gauge(
-        "scheduler_scheduler_goroutines",
-        "Number of running goroutines split by the work they do such as binding.",
-        "work",
-    ),
-    histogram(
-        "scheduler_pod_scheduling_duration_seconds",
-        "E2e latency for a pod being scheduled which may include multiple scheduling attempts.",
-        "attempts",
-        buckets=LONG,
-    ),
-    histogram(
-        "scheduler_pod_scheduling_attempts",
-        "Number of attempts to successfully schedule a pod.",
-        buckets=exponential(1, 2, 5),
-    ),
-    histogram(
-        "scheduler_framework_extension_point_duration_seconds",
-        "Latency for running all plugins of a specific extension point.",
-        *("extension_point", "status", "profile"),
-        buckets=SHORT,
-    ),
-    histogram(
-        "scheduler_plugin_execution_duration_seconds",
-        "Duration for running a plugin at a specific extension point.",
-        *("plugin", "extension_point", "status"),
-        buckets=PLUGIN,
-    ),
-    counter(
-        "scheduler_queue_incoming_pods_total",
-        "Number of pods added to scheduling queues by event and queue type.",
-        *("queue", "event"),
-    ),
-    histogram("scheduler_permit_wait_duration_seconds", "Duration of waiting on permit.", "result", buckets=SECONDS),
-    gauge(
-        "scheduler_scheduler_cache_size",
-        "Number of nodes, pods, and assumed (bound) pods in the scheduler cache.",
-        "type",
-    ),
 )

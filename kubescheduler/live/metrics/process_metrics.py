@@ -153,7 +153,7 @@ class HealthMetrics:
         for started in _process_start():
             self._registry.instrument(START).set(started)
 
-    def checked(self, name: str, kind: str, *, passed: bool) -> None:
+    def checked(self, name: str, kind: str, passed: bool) -> None:
         """A check was made. kind: the endpoint that asked: ``healthz``, ``livez`` or ``readyz``."""
         self._last.set(float(passed), (name, kind))
         self._total.inc((name, kind, "success" if passed else "error"))
@@ -326,8 +326,8 @@ class ReleaseMetrics(msgspec.Struct, frozen=True, eq=False):
     """On ``/metrics``."""
     loop: Callable[[MetricsRegistry, Says], LoopMetrics | LoopMetrics116]
     """Makes what observes the loop, of a registry and a log."""
-    rest: Callable[[MetricsRegistry, str], RestObserver]
-    """Makes what observes requests, of a registry and the server's URL."""
+    rest_by_url: bool = True
+    """Whether requests are timed by the server's URL, else by its host."""
     names: LoopNames | None = None
     """Of what is read when somebody asks; None: nothing is."""
     health: tuple[Family, ...] = ()
@@ -369,7 +369,7 @@ class ProcessMetrics:
 
     def rest(self, base_url: str) -> RestObserver:
         """What observes the requests to a server."""
-        return self.rules.rest(self.registry, base_url)
+        return RestMetrics(self.registry, base_url + TEMPLATE if self.rules.rest_by_url else "")
 
     def credentials(self, seconds: Callable[[], float]) -> None:
         """seconds: for which the certificate of an exec plugin is valid; asked for each scrape."""
@@ -391,7 +391,7 @@ class ProcessMetrics:
         self.unschedulable(partial(_unschedulable, parts), hints)
         set_features(self.registry, release_named(services.release).gates.gates, services.feature_gates)
         if names is None or not isinstance(self.loop, LoopMetrics):
-            return nothing_to_read
+            return lambda: None  # it has no gauges of the cache
         queue.listener = self.loop
         queue.hints.listener = self.loop
         if profiles is not None:
@@ -444,62 +444,36 @@ def _counted_plugins(framework: Framework) -> CountedPlugins:
     return CountedPlugins(tuple(plugin.name for plugin in framework.at(Point.FILTER)), asked, prepared)
 
 
-def nothing_to_read() -> None:
-    """The release has no gauges of the cache."""
-
-
 TEMPLATE = "/%7Bprefix%7D"
 """What stands for the path of a URL: one series for each of them would be too many."""
 
 
-class RestMetricsByUrl(RestObserver):
-    """By verb and URL. Upstream: 1.16, 1.20."""
+class RestMetrics(RestObserver):
+    """By verb and host, with sizes (1.36); before that by verb and URL. Upstream: client-go's metrics."""
 
-    def __init__(self, registry: MetricsRegistry, base_url: str) -> None:
-        """base_url: of the server."""
-        self._url = base_url + TEMPLATE
-        self._requests = registry.instrument("rest_client_requests_total")
-        self._seconds = registry.instrument("rest_client_request_duration_seconds")
-        self._older = registry.instrument("rest_client_request_latency_seconds")
-        self._waits = registry.instrument("rest_client_rate_limiter_duration_seconds")
-
-    def finished(self, verb: str, path: str, host: str, code: str, seconds: float, sent: int, received: int) -> None:  # noqa: ARG002
-        """A request ended."""
-        self._requests.inc((code, verb, host))
-        self._seconds.observe(seconds, (verb, self._url))
-        self._older.observe(seconds, (verb, self._url))
-
-    def limited(self, verb: str, path: str, host: str, seconds: float) -> None:  # noqa: ARG002
-        """A request waited for the client's own limit."""
-        self._waits.observe(seconds, (verb, self._url))
-
-    def watched(self, verb: str, host: str, code: str) -> None:
-        """A stream was opened, or refused."""
-        self._requests.inc((code, verb, host))
-
-
-class RestMetricsByHost(RestObserver):
-    """By verb and host, with sizes. Upstream: 1.36."""
-
-    def __init__(self, registry: MetricsRegistry, base_url: str) -> None:  # noqa: ARG002
-        self._requests = registry.instrument("rest_client_requests_total")
-        self._seconds = registry.instrument("rest_client_request_duration_seconds")
-        self._waits = registry.instrument("rest_client_rate_limiter_duration_seconds")
-        self._sent = registry.instrument("rest_client_request_size_bytes")
-        self._received = registry.instrument("rest_client_response_size_bytes")
-        self._resolved = registry.instrument("rest_client_dns_resolution_duration_seconds")
-        self._retries = registry.instrument("rest_client_request_retries_total")
+    def __init__(self, registry: MetricsRegistry, url: str = "") -> None:
+        """url: what requests are timed by in place of their hosts."""
+        self._url = url
+        of = registry.instrument
+        self._requests, self._retries = of("rest_client_requests_total"), of("rest_client_request_retries_total")
+        self._seconds = of("rest_client_request_duration_seconds")
+        self._older = of("rest_client_request_latency_seconds")
+        self._waits = of("rest_client_rate_limiter_duration_seconds")
+        self._sent, self._received = of("rest_client_request_size_bytes"), of("rest_client_response_size_bytes")
+        self._resolved = of("rest_client_dns_resolution_duration_seconds")
 
     def finished(self, verb: str, path: str, host: str, code: str, seconds: float, sent: int, received: int) -> None:  # noqa: ARG002
         """A request ended."""
+        to = (verb, self._url or host)
         self._requests.inc((code, verb, host))
-        self._seconds.observe(seconds, (verb, host))
-        self._sent.observe(sent, (verb, host))
-        self._received.observe(received, (verb, host))
+        self._seconds.observe(seconds, to)
+        self._older.observe(seconds, to)
+        self._sent.observe(sent, to)
+        self._received.observe(received, to)
 
     def limited(self, verb: str, path: str, host: str, seconds: float) -> None:  # noqa: ARG002
         """A request waited for the client's own limit."""
-        self._waits.observe(seconds, (verb, host))
+        self._waits.observe(seconds, (verb, self._url or host))
 
     def retried(self, verb: str, host: str, code: str) -> None:
         """A request is sent once more."""

@@ -49,11 +49,8 @@ class AttemptLog(msgspec.Struct, frozen=True, eq=False):
     lines: AttemptLines
     log: LogWriter
 
-    def listener(self) -> Callable[[PodAttempt], None]:
-        """What a LiveScheduler is to call with each attempt, on its thread."""
-        return self._listen
-
-    def _listen(self, attempt: PodAttempt) -> None:
+    def __call__(self, attempt: PodAttempt) -> None:
+        """An attempt was made; on the scheduler's thread."""
         if self.log.enabled(STEPS):
             self.log.info(self.lines.tried(attempt.pod), STEPS)
         if attempt.failure is not None:
@@ -89,17 +86,12 @@ def counts(decision: Decision) -> tuple[int, int]:
 # --- 1.16 ----------------------------------------------------------------------------------------------
 
 
-def bound_1_16(pod: Pod, node: str, evaluated: int, feasible: int) -> str:
-    """Without the node's amounts, which 1.16 adds."""
-    return (
-        f'pod {pod.key} is bound successfully on node "{node}", {evaluated} nodes evaluated, '
-        f"{feasible} nodes were found feasible."
-    )
-
-
 LINES_1_16 = AttemptLines(
     tried=lambda pod: f"Attempting to schedule pod: {pod.key}",
-    bound=bound_1_16,
+    bound=lambda pod, node, evaluated, feasible: (  # without the node's amounts, which 1.16 adds
+        f'pod {pod.key} is bound successfully on node "{node}", {evaluated} nodes evaluated, '
+        f"{feasible} nodes were found feasible."
+    ),
     no_nodes=lambda pod: f"Unable to schedule {pod.key}: no nodes are registered to the cluster; waiting",
     unfit=lambda pod, text: f"Unable to schedule {pod.key}: no fit: {text}; waiting",
     failed=lambda pod, text: f"Error scheduling {pod.key}: {text}; retrying",
@@ -109,21 +101,14 @@ LINES_1_16 = AttemptLines(
 # --- 1.20 and 1.36 -------------------------------------------------------------------------------------
 
 
-def bound_structured(pod: Pod, node: str, evaluated: int, feasible: int) -> str:
-    """With keys and values."""
-    message = "Successfully bound pod to node"
-    return structured(message, pod=pod.key, node=node, evaluatedNodes=evaluated, feasibleNodes=feasible)
-
-
-def no_nodes_structured(pod: Pod) -> str:
-    """With keys and values."""
-    return structured("Unable to schedule pod; no nodes are registered to the cluster; waiting", pod=pod.key)
-
-
 LINES_STRUCTURED = AttemptLines(
     tried=lambda pod: structured("Attempting to schedule pod", pod=pod.key),
-    bound=bound_structured,
-    no_nodes=no_nodes_structured,
+    bound=lambda pod, node, evaluated, feasible: structured(
+        "Successfully bound pod to node", pod=pod.key, node=node, evaluatedNodes=evaluated, feasibleNodes=feasible
+    ),
+    no_nodes=lambda pod: structured(
+        "Unable to schedule pod; no nodes are registered to the cluster; waiting", pod=pod.key
+    ),
     unfit=lambda pod, text: structured("Unable to schedule pod; no fit; waiting", pod=pod.key, err=text),
     failed=lambda pod, text: structured("Error scheduling pod; retrying", err=text, pod=pod.key),
 )

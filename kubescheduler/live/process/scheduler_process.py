@@ -16,12 +16,12 @@ from kubescheduler.live.klog import LogWriter
 from kubescheduler.live.metrics.process_metrics import ProcessMetrics
 from kubescheduler.live.process.log_lines import AttemptLog, dump_lines
 from kubescheduler.live.process.process_options import LiveSettings
-from kubescheduler.live.process.process_servers import scheduler_endpoints
 from kubescheduler.live.process.scheduler_setup import (
     ProcessContext,
     SchedulerParts,
     ServerClients,
     checked_timing,
+    scheduler_endpoints,
     set_up,
 )
 from kubescheduler.live.serving.scheduler_servers import SchedulerServers
@@ -183,7 +183,7 @@ class SchedulerProcess:
             parts = self._start()
             self._start_up = threading.Thread(target=self._follow, args=(parts,), name="start-up", daemon=True)
             self._start_up.start()
-            parts.scheduler.run(AttemptLog(context.settings.release.attempts, context.log).listener())
+            parts.scheduler.run(AttemptLog(context.settings.release.attempts, context.log))
         except CancelledError:
             if not self._state.stopping.is_set():
                 raise

@@ -36,6 +36,8 @@ from kubescheduler.live.metrics.unschedulable_workloads import Hints, RestingLoo
 from kubescheduler.live.observers import RestObserver
 from kubescheduler.live.process.process_options import LiveSettings
 from kubescheduler.live.process.release_live import LiveRelease
+from kubescheduler.live.serving.pages import MetricsSources
+from kubescheduler.live.serving.scheduler_servers import SchedulerServers, ServedProcess, ServingSettings
 from kubescheduler.live.transport.api_client import ApiClient, ClientOptions, Limits
 from kubescheduler.live.transport.http_connections import HttpConnections
 from kubescheduler.live.transport.io_thread import IoThread, WallClock
@@ -183,17 +185,6 @@ def lock_of(release: LiveRelease, election: LeaderElection, client: Callable[[fl
     )
 
 
-def listener(
-    log: LogWriter, events: EventBroadcaster, lock: ResourceLock, component: str, leads: Callable[[bool], None]
-) -> ElectionListener:
-    """Writes lines and events about an election. component: the scheduler's name in events."""
-    return ElectionListener(
-        leads=leads,
-        log=log.put,
-        event=lambda text: events.about_lock(component, lock.reference, "LeaderElection", text),
-    )
-
-
 class Candidacy:
     """One election, from when the process seeks leadership until it has given it back.
 
@@ -226,14 +217,18 @@ class Candidacy:
             settings.release, settings.election, lambda seconds: context.clients.client("/leader-election", seconds)
         )
         context.metrics.leads(self._name, leading=False)
-        heard = listener(context.log, events, lock, component, self._changed)
         self.elector = LeaderElector(
             lock,
             f"{socket.gethostname()}_{uuid.uuid4()}",
             checked_timing(settings.election),
             settings.release.election,
             context.clock,
-            msgspec.structs.replace(heard, slowed=lambda: context.metrics.slow_path(self._name)),
+            ElectionListener(
+                leads=self._changed,
+                log=context.log.put,
+                event=lambda text: events.about_lock(component, lock.reference, "LeaderElection", text),
+                slowed=lambda: context.metrics.slow_path(self._name),
+            ),
             context.rng,
         )
 
@@ -413,3 +408,34 @@ def _dependencies(
         times_plugins=lambda: rng.random() < TIMED,
         send_binding=client.send_binding,
     )
+
+
+def scheduler_endpoints(context: ProcessContext, parts: SchedulerParts, serving: ServingSettings) -> SchedulerServers:
+    """What answers requests for health, metrics and configuration, as settings ask for; not started."""
+    metrics, candidacy, state, settings = context.metrics, parts.candidacy, context.state, context.settings
+    release, pods = settings.release, parts.informers.stores["Pod"]
+    resources = metrics.resources(lambda: known_pods(pods), lambda: parts.scheduler.is_leading)
+    process = ServedProcess(
+        release.name,
+        release.version,
+        release.informers,
+        is_stopping=state.stopping.is_set,
+        has_read=state.caught_up.is_set,
+        log=context.log.put,
+        outages=context.outages,
+        keep=context.clients.all.append,
+        clock=context.clock,
+        rng=context.rng,
+        metrics=MetricsSources(metrics.text, resources, metrics.health.text, metrics.reset),
+        lease=settings.election.resource_name if settings.election.leader_elect else None,
+        is_overdue=lambda seconds: candidacy is not None and candidacy.elector.is_overdue(seconds),
+        verbosity=context.log.verbosity,
+        observed=metrics.health.checked,
+        access=metrics.access,
+    )
+    return SchedulerServers(serving, release.serving, process)
+
+
+def known_pods(pods: StoredObjects) -> list[Pod]:
+    """All pods that an informer knows."""
+    return [stored.obj for stored in pods if isinstance(stored.obj, Pod)]

@@ -1,28 +1,309 @@
-"""What stands before every page: who asks, and may they. Upstream: buildHandlerChain, the delegating authorizer."""
+"""What stands before every page: who asks, and may they.
+
+Read ``DelegatingGuard``, at the end, first; it asks ``Authenticator`` (by certificate, then by token, then as nobody in
+particular) and ``Authorizer``. Upstream: buildHandlerChain, apiserver's authenticators, the delegating authorizer.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
+import hmac
 import json
+import random
+import secrets
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import msgspec
 
 from kubescheduler.live.klog import LogLine, error_line, structured
 from kubescheduler.live.observers import AccessObserver
-from kubescheduler.live.serving.authentication import (
-    MASTERS,
+from kubescheduler.live.serving.client_trust import (
+    ANONYMOUS,
     AuthenticationError,
-    Authenticator,
-    ExpiringCache,
-    ReviewClient,
+    ClientTrust,
     UserInfo,
+    certified_user,
+    proxied_user,
 )
 from kubescheduler.live.serving.http_answers import HttpAnswer, HttpRequest, forbidden_text, internal_error
-from kubescheduler.live.transport.api_answers import ApiError
+from kubescheduler.live.transport.api_answers import ApiAnswer, ApiError
+from kubescheduler.live.transport.api_client import ApiClient, Query
 from kubescheduler.live.transport.io_thread import WallClock
 
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate
+
+
+MASTERS = "system:masters"
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class ExpiringCache(Generic[K, V]):
+    """At most so many entries, the least used go first; each lasts as long as it was given. For one thread.
+
+    Upstream: apimachinery's LRUExpireCache.
+    """
+
+    def __init__(self, size: int, clock: WallClock) -> None:
+        self._size = size
+        self._clock = clock
+        self._entries: OrderedDict[K, tuple[float, V]] = OrderedDict()
+
+    def get(self, key: K) -> V | None:
+        """What is remembered; None when there is nothing, or it is too old."""
+        entry = self._entries.get(key)
+        if entry is None:
+            return None
+        if entry[0] <= self._clock.monotonic():
+            del self._entries[key]
+            return None
+        self._entries.move_to_end(key)
+        return entry[1]
+
+    def put(self, key: K, value: V, seconds: float) -> None:
+        """Remembers a value for some seconds; for none, it forgets what it had."""
+        self._entries.pop(key, None)
+        if seconds <= 0:
+            return
+        self._entries[key] = (self._clock.monotonic() + seconds, value)
+        if len(self._entries) > self._size:
+            self._entries.popitem(last=False)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+
+TRIES = 5
+FIRST_PAUSE, FACTOR, JITTER = 0.5, 1.5, 0.2
+"""Seconds before the second try, their growth, and what chance adds at most. Upstream: webhook's backoff."""
+TIMEOUT = 10.0
+"""Seconds for one try."""
+TRANSIENT = frozenset({"InternalError", "Timeout", "ServerTimeout", "TooManyRequests"})
+
+
+class ReviewApi(msgspec.Struct, frozen=True, eq=False):
+    """Where a kind of review is asked for."""
+
+    kind: str
+    group: str
+    plural: str
+    versions: tuple[str, ...]
+    """The release's own, then today's where that is gone."""
+    metadata: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    """What the release writes there."""
+    query: Query = ()
+    names: Mapping[str, Mapping[str, str]] = msgspec.field(default_factory=dict)
+    """Version → the members of the spec that it calls otherwise than the last version does."""
+
+
+class ReviewClient:
+    """Asks for one kind of review. For the I/O thread."""
+
+    def __init__(
+        self,
+        client: ApiClient,
+        api: ReviewApi,
+        clock: WallClock,
+        rng: random.Random,
+        observer: AccessObserver | None = None,
+    ) -> None:
+        self._client = client
+        self._api = api
+        self._clock = clock
+        self._rng = rng
+        self._observer = observer or AccessObserver()
+        self._version = 0
+
+    async def ask(self, spec: Mapping[str, Any], status: Mapping[str, Any]) -> dict[str, Any]:
+        """The status of a review. status: what the empty one says. Raises ApiError once all tries failed."""
+        pause = FIRST_PAUSE
+        for left in reversed(range(TRIES)):
+            try:
+                return await self._once(spec, status)
+            except ApiError as error:
+                if not left or not is_transient(error):
+                    raise
+            await self._clock.sleep(pause * (1 + self._rng.random() * JITTER))
+            pause *= FACTOR
+        raise AssertionError("unreachable")
+
+    async def _once(self, spec: Mapping[str, Any], status: Mapping[str, Any]) -> dict[str, Any]:
+        api = self._api
+        while True:
+            version = api.versions[self._version]
+            name, names = f"{api.group}/{version}", api.names.get(version, {})
+            body = {
+                "kind": api.kind,
+                "apiVersion": name,
+                "metadata": dict(api.metadata),
+                "spec": {names.get(key, key): value for key, value in spec.items()},
+                "status": status,
+            }
+            try:
+                answer = await self._sent(f"/apis/{name}/{api.plural}", body)
+            except ApiError as error:
+                if error.code != 404 or self._version + 1 == len(api.versions):
+                    raise
+                self._version += 1
+                continue
+            document = answer.document()
+            answered = document.get("status") if isinstance(document, dict) else None
+            return answered if isinstance(answered, dict) else {}
+
+    async def _sent(self, path: str, body: Mapping[str, Any]) -> ApiAnswer:
+        """One request. Raises ApiError."""
+        started, code = self._clock.monotonic(), "<error>"
+        try:
+            answer = await self._client.request("POST", path, self._api.query, body, timeout=TIMEOUT)
+            code = str(answer.code)
+            return answer
+        except ApiError as error:
+            code = str(error.code) if error.code else code
+            raise
+        finally:
+            self._observer.reviewed(self._api.kind, code, self._clock.monotonic() - started)
+
+
+def is_transient(error: ApiError) -> bool:
+    """Whether the same question may be answered soon. Upstream: webhook.DefaultShouldRetry."""
+    return error.reason in TRANSIENT or error.code == 429 or "connection reset" in error.message
+
+
+SIZE = 4096
+"""Tokens that are remembered."""
+INVALID = "invalid bearer token"
+
+
+def bearer_token(header: str) -> str:
+    """The token of a header Authorization, empty when it has none."""
+    parts = header.strip(" ").split(" ", 2)
+    return parts[1] if len(parts) > 1 and parts[0].lower() == "bearer" else ""
+
+
+class TokenAuthenticator:
+    """Asks for each token once, and remembers the answer for a while; tokens themselves are not kept.
+
+    Upstream asks anew each time for a token that it was refused.
+    """
+
+    def __init__(
+        self, reviews: ReviewClient, seconds: float, clock: WallClock, observer: AccessObserver | None = None
+    ) -> None:
+        """seconds: for which answers are remembered."""
+        self._reviews = reviews
+        self._clock = clock
+        self._observer = observer or AccessObserver()
+        self._seconds = seconds
+        self._answers: ExpiringCache[bytes, UserInfo | AuthenticationError] = ExpiringCache(SIZE, clock)
+        self._asked: dict[bytes, asyncio.Task[UserInfo | AuthenticationError]] = {}
+        self._secret = secrets.token_bytes(32)
+
+    async def authenticate(self, token: str) -> UserInfo:
+        """Who a token is. Raises AuthenticationError for one that is nobody, or that nobody could be asked about."""
+        key = hmac.digest(self._secret, token.encode(errors="surrogateescape"), hashlib.sha256)
+        started, answer = self._clock.monotonic(), self._answers.get(key)
+        status = "hit"
+        if answer is None:
+            status, answer = "miss", await self._shared(key, token)
+        self._observer.token_asked(status, self._clock.monotonic() - started)
+        if isinstance(answer, AuthenticationError):
+            raise AuthenticationError(str(answer))
+        return answer
+
+    async def _shared(self, key: bytes, token: str) -> UserInfo | AuthenticationError:
+        """Requests with one token at the same time wait for one review."""
+        task = self._asked.get(key)
+        if task is None:
+            task = self._asked[key] = asyncio.ensure_future(self._ask(key, token))
+            task.add_done_callback(lambda _: self._asked.pop(key, None))
+        self._observer.tokens_waiting("blocked", 1)
+        try:
+            return await asyncio.shield(task)
+        finally:
+            self._observer.tokens_waiting("blocked", -1)
+
+    async def _ask(self, key: bytes, token: str) -> UserInfo | AuthenticationError:
+        self._observer.tokens_waiting("in_flight", 1)
+        answer = await self._reviewed(key, token)
+        self._observer.token_fetched("error" if isinstance(answer, AuthenticationError) else "ok")
+        self._observer.tokens_waiting("in_flight", -1)
+        return answer
+
+    async def _reviewed(self, key: bytes, token: str) -> UserInfo | AuthenticationError:
+        try:
+            status = await self._reviews.ask({"token": token}, {"user": {}})
+        except ApiError as error:
+            return AuthenticationError(str(error))
+        answer: UserInfo | AuthenticationError
+        if status.get("authenticated") is True:
+            answer = UserInfo.from_document(status.get("user") or {})
+        else:
+            answer = AuthenticationError(status.get("error") or INVALID)
+        self._answers.put(key, answer, self._seconds)
+        return answer
+
+
+class Authenticator:
+    """The first credential that is taken counts; one that is not taken, and no other that is, is nobody."""
+
+    def __init__(
+        self,
+        trust: Callable[[], ClientTrust],
+        tokens: TokenAuthenticator | None,
+        clock: WallClock,
+        *,
+        credential_id: bool,
+        observer: AccessObserver | None = None,
+    ) -> None:
+        """trust: what counts now. tokens: None where nobody can be asked; tokens are passed over then.
+
+        credential_id: see ``certified_user``.
+        """
+        self._trust = trust
+        self._tokens = tokens
+        self._clock = clock
+        self._credential_id = credential_id
+        self._observer = observer or AccessObserver()
+
+    async def authenticate(self, chain: Sequence[Certificate], headers: Iterable[tuple[str, str]]) -> UserInfo:
+        """chain: the client's certificate and those that it sent with it; none: empty. Raises AuthenticationError."""
+        said = list(headers)
+        faults = []
+        for by in (self._proxied, self._certified, self._by_token):
+            try:
+                user = await by(chain, said)
+            except AuthenticationError as error:
+                faults.append(str(error))
+                continue
+            if user is not None:
+                return user.authenticated()
+        if faults:
+            raise AuthenticationError(faults[0] if len(faults) == 1 else f"[{', '.join(faults)}]")
+        return ANONYMOUS
+
+    async def _proxied(self, chain: Sequence[Certificate], headers: list[tuple[str, str]]) -> UserInfo | None:
+        return proxied_user(self._trust().proxies, chain, headers, self._clock.now())
+
+    async def _certified(self, chain: Sequence[Certificate], _: list[tuple[str, str]]) -> UserInfo | None:
+        now, clients = self._clock.now(), self._trust().clients
+        if chain and clients:
+            self._observer.certificate_shown((chain[0].not_valid_after_utc - now).total_seconds())
+        return certified_user(clients, chain, now, credential_id=self._credential_id)
+
+    async def _by_token(self, _: Sequence[Certificate], headers: list[tuple[str, str]]) -> UserInfo | None:
+        header = next((value for key, value in headers if key.lower() == "authorization"), "")
+        token = bearer_token(header)
+        if not token or self._tokens is None:
+            return None
+        user = await self._tokens.authenticate(token)
+        if not user.name:
+            raise AuthenticationError(INVALID)
+        return user
 
 
 LONGEST_KEY = 10_000
@@ -76,17 +357,12 @@ class AccessReviews:
         access = self._answers.get(key)
         if access is None:
             status = await self._reviews.ask(spec, {"allowed": False})
-            access = _access_of(status)
+            access = Access.ALLOWED if status.get("allowed") is True else Access.NO_OPINION
+            if status.get("denied") is True:  # whoever says no goes before whoever says yes
+                access = Access.DENIED
             if len(key) < LONGEST_KEY:
                 self._answers.put(key, access, self._seconds[access])
         return access
-
-
-def _access_of(status: Mapping[str, Any]) -> Access:
-    """Of a review's status; whoever says no goes before whoever says yes."""
-    if status.get("denied") is True:
-        return Access.DENIED
-    return Access.ALLOWED if status.get("allowed") is True else Access.NO_OPINION
 
 
 class Authorizer:

@@ -15,17 +15,22 @@ import msgspec
 
 from clusterstate.errors import ConfigError
 from kubescheduler.live.flags import Flag, FlagValues, written_value
+from kubescheduler.live.informers.informer_rules import InformerRules
+from kubescheduler.live.informers.informers import ServerOutages
 from kubescheduler.live.klog import LogLine, Severity, Verbosity, error_line, warning_line
 from kubescheduler.live.observers import AccessObserver
-from kubescheduler.live.serving.authentication import (
+from kubescheduler.live.serving.client_trust import RequestHeaders, TrustKeeper, TrustSettings, read_once, watch_trust
+from kubescheduler.live.serving.guard import (
+    AccessReviews,
     Authenticator,
-    RequestHeaders,
+    Authorizer,
+    DelegatingGuard,
+    Guard,
+    Refused,
     ReviewApi,
     ReviewClient,
     TokenAuthenticator,
 )
-from kubescheduler.live.serving.client_trust import Data, TrustKeeper, TrustSettings, read_once
-from kubescheduler.live.serving.guard import AccessReviews, Authorizer, DelegatingGuard, Guard, Refused
 from kubescheduler.live.serving.http_answers import HttpAnswer
 from kubescheduler.live.serving.http_server import HttpServer, listening_socket, shown_address
 from kubescheduler.live.serving.pages import (
@@ -52,7 +57,7 @@ from kubescheduler.live.serving.tls import (
     self_signed,
 )
 from kubescheduler.live.transport.api_answers import ApiError
-from kubescheduler.live.transport.api_client import ApiClient
+from kubescheduler.live.transport.api_client import ApiClient, ClientOptions, Limits
 from kubescheduler.live.transport.io_thread import WallClock
 from kubescheduler.live.transport.server_access import ServerAccess
 
@@ -203,23 +208,46 @@ def _access(flags: FlagValues) -> AccessSettings:
     )
 
 
-class ProcessChecks(msgspec.Struct, frozen=True, eq=False):
-    """What may be wrong with a scheduler."""
+TOLERANCE = 20.0
+"""Seconds after its end for which a lease that is not renewed is no fault yet."""
 
-    election: HealthCheck | None
-    """Whether its lease is renewed; None without leader election."""
-    shutdown: HealthCheck
-    """Whether it is about to end."""
-    handlers: HealthCheck
-    """Whether it has taken in what informers read at first."""
-    observed: Observed
-    """Told of every check."""
+
+class ServedProcess(msgspec.Struct, frozen=True, eq=False):
+    """A process, as its servers see it. Everything is called on the I/O thread."""
+
+    release: str
+    """1.36."""
+    version: str
+    """v1.36.2."""
+    informers: InformerRules
+    """How the ConfigMap of clients' authorities is read."""
+    is_stopping: Callable[[], bool]
+    has_read: Callable[[], bool]
+    """Whether everything that was there at the start is taken in."""
+    log: Callable[[LogLine], None]
+    """Writes a line."""
+    outages: ServerOutages
+    """What is logged when a server does not answer."""
+    keep: Callable[[ApiClient], None]
+    """Gets each client that is made, to close it in the end."""
+    clock: WallClock
+    rng: random.Random
+    metrics: MetricsSources = msgspec.field(default_factory=MetricsSources)
+    lease: str | None = None
+    """Which it leads by; None without leader election."""
+    is_overdue: Callable[[float], bool] = lambda _: False
+    """Whether it leads, but has not renewed the lease for so many seconds longer than that lasts."""
+    verbosity: Verbosity = msgspec.field(default_factory=Verbosity)
+    observed: Observed = lambda _name, _path, _passed: None
+    """Told of every health check."""
+    access: AccessObserver = msgspec.field(default_factory=AccessObserver)
+    """Told of who asks."""
 
 
 class ServingRules(msgspec.Struct, frozen=True, eq=False):
     """How one release serves."""
 
-    health: Callable[[ProcessChecks], list[HealthPath]]
+    health: Callable[[ServedProcess], list[HealthPath]]
     """The paths of its health checks."""
     configz: Callable[[Mapping[str, Any]], Mapping[str, Any]]
     """Of the completed configuration: what /configz shows."""
@@ -248,19 +276,29 @@ class ServingRules(msgspec.Struct, frozen=True, eq=False):
 # --- health --------------------------------------------------------------------------------------------
 
 
-def health_1_16(checks: ProcessChecks) -> list[HealthPath]:
+def health_1_16(process: ServedProcess) -> list[HealthPath]:
     """One path, with one check."""
-    return [HealthPath("healthz", [checks.election or PING], checks.observed)]
+    return [HealthPath("healthz", _election(process) or [PING], process.observed)]
 
 
-def health_1_36(checks: ProcessChecks) -> list[HealthPath]:
+def health_1_36(process: ServedProcess) -> list[HealthPath]:
     """Alive is who answers; ready is who has read the cluster and does not end."""
-    election = [] if checks.election is None else [checks.election]
+    shutdown = HealthCheck("shutdown", lambda: "process is shutting down" if process.is_stopping() else "")
+    unread = "handlers are not fully synchronized"
+    handlers = HealthCheck("sched-handler-sync", lambda: "" if process.has_read() else unread)
     return [
-        *health_1_16(checks),
-        HealthPath("livez", [PING], checks.observed),
-        HealthPath("readyz", [*election, checks.shutdown, checks.handlers], checks.observed),
+        *health_1_16(process),
+        HealthPath("livez", [PING], process.observed),
+        HealthPath("readyz", [*_election(process), shutdown, handlers], process.observed),
     ]
+
+
+def _election(process: ServedProcess) -> list[HealthCheck]:
+    """Whether the lease is renewed, where there is one."""
+    if process.lease is None:
+        return []
+    fault = f"failed election to renew leadership on lease {process.lease}"
+    return [HealthCheck("leaderElection", lambda: fault if process.is_overdue(TOLERANCE) else "")]
 
 
 # --- reviews -------------------------------------------------------------------------------------------
@@ -285,37 +323,18 @@ def access_reviews(versions: tuple[str, ...], metadata: Mapping[str, Any], query
 RELOAD = 60.0
 """Seconds between looks at the files of certificates."""
 NO_AUTHORIZATION = "No authorization-kubeconfig provided, so SubjectAccessReview of authorization tokens won't work."
-Watch = Callable[[ApiClient, Callable[[Data], None]], Coroutine[Any, Any, None]]
-"""Reads the ConfigMap of clients' authorities and reports each of its versions, until it is cancelled."""
-
-
-class ServedParts(msgspec.Struct, frozen=True, eq=False):
-    """What the pages show, and what the servers need of the process."""
-
-    release: str
-    """1.36."""
-    checks: ProcessChecks
-    metrics: MetricsSources
-    client: Callable[[ServerAccess], ApiClient]
-    """Makes a client for reviews; the maker closes it."""
-    watch: Watch
-    log: Callable[[LogLine], None]
-    """Writes a line."""
-    clock: WallClock
-    rng: random.Random
-    verbosity: Verbosity = msgspec.field(default_factory=Verbosity)
-    access: AccessObserver = msgspec.field(default_factory=AccessObserver)
-    """Told of who asks."""
+REVIEW_LIMITS = Limits(200.0, 400)
+"""Of the clients that ask for reviews."""
 
 
 class SchedulerServers:
     """All servers of one process; every method is for the I/O thread."""
 
-    def __init__(self, settings: ServingSettings, rules: ServingRules, parts: ServedParts) -> None:
+    def __init__(self, settings: ServingSettings, rules: ServingRules, process: ServedProcess) -> None:
         self._settings = settings
         self._rules = rules
-        self._parts = parts
-        self._started = parts.clock.now()
+        self._process = process
+        self._started = process.clock.now()
         self._tasks: list[asyncio.Task[None]] = []
         self._background: list[Coroutine[Any, Any, None]] = []
         self.secure: HttpServer | None = None
@@ -333,16 +352,16 @@ class SchedulerServers:
         for one in settings.insecure:
             listener = listening_socket(one.address, one.port)
             routes = self._routes(health=one.health, metrics=one.metrics)
-            self.insecure.append(HttpServer(listener, routes, Guard(), log=self._parts.log))
+            self.insecure.append(HttpServer(listener, routes, Guard(), log=self._process.log))
 
     async def start(self) -> None:
         """Answers from now on."""
         for server in self.insecure:
             await server.start()
-            self._parts.log(LogLine(Severity.INFO, f"Serving healthz insecurely on {shown_address(server.listener)}"))
+            self._process.log(LogLine(Severity.INFO, f"Serving healthz insecurely on {shown_address(server.listener)}"))
         if self.secure is not None:
             await self.secure.start()
-            self._parts.log(LogLine(Severity.INFO, f"Serving securely on {shown_address(self.secure.listener)}"))
+            self._process.log(LogLine(Severity.INFO, f"Serving securely on {shown_address(self.secure.listener)}"))
         self._tasks = [asyncio.create_task(work) for work in self._background]
         self._background = []
 
@@ -359,17 +378,17 @@ class SchedulerServers:
     # --- pages -------------------------------------------------------------------------------------
 
     def _routes(self, *, health: bool = True, metrics: bool = True) -> Routes:
-        rules, parts, settings = self._rules, self._parts, self._settings
+        rules, process, settings = self._rules, self._process, self._settings
         routes = Routes()
         if health:
-            routes.add_health(rules.health(parts.checks))
+            routes.add_health(rules.health(process))
         if metrics:
-            routes.add_metrics(parts.metrics, self._metrics_form(), rules.metrics_pages)
+            routes.add_metrics(process.metrics, self._metrics_form(), rules.metrics_pages)
             routes.add("/configz", configz_page(rules.configz(settings.configuration)))
         if settings.profiling:
-            routes.add_debugging(parts.verbosity if rules.sets_verbosity else None)
+            routes.add_debugging(process.verbosity if rules.sets_verbosity else None)
         if rules.status_pages:
-            pages = StatusPages(parts.release, settings.flags, parts.clock, self._started)
+            pages = StatusPages(process.release, settings.flags, process.clock, self._started)
             routes.add("/statusz", pages.statusz)
             routes.add("/flagz", pages.flagz)
         return routes
@@ -389,7 +408,7 @@ class SchedulerServers:
         except BaseException:
             listener.close()
             raise
-        return HttpServer(listener, self._routes(), guard, tls=tls, log=self._parts.log)
+        return HttpServer(listener, self._routes(), guard, tls=tls, log=self._process.log)
 
     async def _contexts(self) -> TlsContexts:
         """With the certificate that is given, or was kept, or is made now."""
@@ -398,36 +417,37 @@ class SchedulerServers:
             tls = msgspec.structs.replace(tls, files=kept_pair(tls.folder, COMPONENT))
         if tls.files is not None:
             return TlsContexts(tls)
-        pair = await asyncio.to_thread(self_signed, address, self._parts.clock.now())
+        pair = await asyncio.to_thread(self_signed, address, self._process.clock.now())
         return self._kept(tls, pair)
 
     def _kept(self, tls: TlsSettings, pair: PemPair) -> TlsContexts:
         if not tls.folder:
-            self._parts.log(LogLine(Severity.INFO, "Generated self-signed cert in-memory"))
+            self._process.log(LogLine(Severity.INFO, "Generated self-signed cert in-memory"))
             return TlsContexts(tls, pair)
         files = keep_pair(tls.folder, COMPONENT, pair)
-        self._parts.log(LogLine(Severity.INFO, f"Generated self-signed cert ({files.certificate}, {files.key})"))
+        self._process.log(LogLine(Severity.INFO, f"Generated self-signed cert ({files.certificate}, {files.key})"))
         return TlsContexts(msgspec.structs.replace(tls, files=files))
 
     async def _guard(self, tls: TlsContexts) -> DelegatingGuard:
-        settings, rules, parts = self._settings.access, self._rules, self._parts
+        settings, rules, process = self._settings.access, self._rules, self._process
+        clock, access = process.clock, process.access
         client = await self._client(settings.authentication_kubeconfig)
         trust = await self._trust(client, tls)
         tokens = None
         if client is not None:
-            reviews = ReviewClient(client, rules.token_reviews, parts.clock, parts.rng, parts.access)
-            tokens = TokenAuthenticator(reviews, settings.token_seconds, parts.clock, parts.access)
+            reviews = ReviewClient(client, rules.token_reviews, clock, process.rng, access)
+            tokens = TokenAuthenticator(reviews, settings.token_seconds, clock, access)
         authenticator = Authenticator(
-            lambda: trust.trust, tokens, parts.clock, credential_id=rules.credential_id, observer=parts.access
+            lambda: trust.trust, tokens, clock, credential_id=rules.credential_id, observer=access
         )
         return DelegatingGuard(
-            authenticator, await self._authorizer(), rules.refused, parts.log, parts.clock, observer=parts.access
+            authenticator, await self._authorizer(), rules.refused, process.log, clock, observer=access
         )
 
     async def _trust(self, client: ApiClient | None, tls: TlsContexts) -> TrustKeeper:
         """By whose word clients are believed: what files and the ConfigMap say, kept up to date."""
-        settings, parts = self._settings.access.trust, self._parts
-        keeper = TrustKeeper(settings, parts.log)
+        settings, process = self._settings.access.trust, self._process
+        keeper = TrustKeeper(settings, process.log)
         if settings.looks_up and client is None:
             keeper.cannot_look_up()
         elif settings.looks_up and client is not None:
@@ -436,7 +456,10 @@ class SchedulerServers:
             except ApiError as error:
                 keeper.failed(error)
             if self._rules.watches_trust:
-                self._background.append(parts.watch(client, keeper.take))
+                outage = process.outages.of(client.access.base_url)
+                self._background.append(
+                    watch_trust(client, keeper.take, process.informers, outage, process.clock, process.rng)
+                )
         tls.trust(keeper.pem)
         keeper.changed = self._trusting(tls)
         self._background.append(self._reload(keeper, tls))
@@ -447,37 +470,41 @@ class SchedulerServers:
             try:
                 tls.trust(authorities)
             except ConfigError as error:
-                self._parts.log(error_line(str(error)))
+                self._process.log(error_line(str(error)))
 
         return trust
 
     async def _reload(self, keeper: TrustKeeper, tls: TlsContexts) -> None:
         """Reads files anew once a minute: certificates are renewed while a process runs."""
         while True:
-            await self._parts.clock.sleep(RELOAD)
+            await self._process.clock.sleep(RELOAD)
             keeper.reload()
             try:
                 tls.reload()
             except ConfigError as error:
-                self._parts.log(error_line(str(error)))
+                self._process.log(error_line(str(error)))
 
     async def _authorizer(self) -> Authorizer:
-        settings, rules, parts = self._settings.access, self._rules, self._parts
+        settings, rules, process = self._settings.access, self._rules, self._process
         client = await self._client(settings.authorization_kubeconfig)
         if client is None:
-            parts.log(warning_line(NO_AUTHORIZATION))
+            process.log(warning_line(NO_AUTHORIZATION))
             return Authorizer(settings.always_allowed, None)
-        reviews = ReviewClient(client, rules.access_reviews, parts.clock, parts.rng, parts.access)
+        reviews = ReviewClient(client, rules.access_reviews, process.clock, process.rng, process.access)
         access = AccessReviews(
-            reviews, settings.allowed_seconds, settings.denied_seconds, rules.remembered, parts.clock
+            reviews, settings.allowed_seconds, settings.denied_seconds, rules.remembered, process.clock
         )
         return Authorizer(settings.always_allowed, access)
 
     async def _client(self, kubeconfig: str) -> ApiClient | None:
         """For a kubeconfig, or in a cluster; None outside of one."""
-        if kubeconfig:
-            return self._parts.client(await ServerAccess.from_kubeconfig(kubeconfig))
         try:
-            return self._parts.client(await ServerAccess.in_cluster())
+            access = await (ServerAccess.from_kubeconfig(kubeconfig) if kubeconfig else ServerAccess.in_cluster())
         except ConfigError:
+            if kubeconfig:
+                raise
             return None
+        agent = f"kube-scheduler/{self._process.version} (linux/amd64) kubernetes/0000000"
+        client = ApiClient(access, ClientOptions(REVIEW_LIMITS, agent), clock=self._process.clock)
+        self._process.keep(client)
+        return client

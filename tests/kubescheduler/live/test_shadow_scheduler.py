@@ -49,7 +49,7 @@ def test_the_same_node(shadow: Shadow) -> None:
         {"end": "bound", "node": "a"},
         "a",
     )
-    assert (line["agrees"], line["cause"], shadow.agreement.said) == (True, "same", [True])
+    assert (line["agrees"], line["cause"], shadow.told) == (True, "same", [True])
 
 
 def test_pods_of_a_burst(shadow: Shadow) -> None:
@@ -170,7 +170,7 @@ def test_other_victims(full: Shadow, begins: Callable[[Pod], Pod]) -> None:
     assert refusal["text"] == "the real scheduler makes room on b, this configuration evicts default/low-a from a"
     assert end["real"]["evicts"] == {"node": "b", "victims": ["default/low-b"]}
     assert (end["evicts"], end["agrees"], end["cause"]) == (ours, False, "different-victims")
-    assert full.agreement.said == [False, False]
+    assert full.told == [False, False]
     assert full.results.agreeing == 0
 
 
@@ -328,7 +328,7 @@ def test_pods_that_go(shadow: Shadow) -> None:
     shadow.comes(big)
     shadow.binds(big, "a")
     assert shadow.causes == ["deleted", "same"]
-    assert (shadow.results.compared, shadow.results.deleted, shadow.agreement.said) == (1, 1, [True])
+    assert (shadow.results.compared, shadow.results.deleted, shadow.told) == (1, 1, [True])
 
 
 def test_pods_before_the_start() -> None:

@@ -45,7 +45,7 @@ class Day(WallClock):
         self.out = io.BytesIO()
         self._seconds = 0.0
         self._clock = StoodClock()
-        self._mirror = TrafficMirror(self.out, self)
+        self._mirror = TrafficMirror(self.out.write, self)
         self._put(*((None, obj) for obj in there), *pairs)
         self._mirror.synced()
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import attrs
-
 from clusterstate.cache import ClusterCache
 from clusterstate.manifests.decode import Decoder, Item
 from clusterstate.manifests.kinds import KINDS
@@ -15,27 +13,13 @@ from kubescheduler.comparison.dry_run_results import DryRunResults, RealChoices
 from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.live.informers.stored_objects import Inbox, ObjectChange
-from kubescheduler.live.shadow_scheduler import Agreement, AgreementObserver, ShadowScheduler
+from kubescheduler.live.shadow_scheduler import ShadowScheduler
 from tests.support.live.live_cluster import StoodClock
 
 
 def scheduler_of(spec: EngineSpec) -> PodScheduler:
     """A scheduler over an empty cache."""
     return spec.engine(lambda _: None).scheduler(ClusterCache(spec.release_view()))
-
-
-@attrs.define(eq=False)
-class Counting(AgreementObserver):
-    """Counts agreement as a metric does."""
-
-    said: list[bool] = attrs.field(factory=list)
-
-    def compared(self, agreement: Agreement) -> None:
-        """Notes it."""
-        self.said.append(agreement.agrees)
-
-    def deleted(self) -> None:
-        """Is not noted."""
 
 
 class Shadow:
@@ -46,16 +30,17 @@ class Shadow:
         later, modelled = scheduler_of(ours), scheduler_of(model)
         self.lines: list[dict[str, Any]] = []
         self.results = DryRunResults(RealChoices(modelled, later), self.lines.append, keep=True)
-        self.agreement = Counting()
+        self.told: list[bool] = []
+        """Of each attempt but those of deleted pods: whether both did the same."""
         self.clock = StoodClock()
         self.shadow = ShadowScheduler(
             scheduler_of(ours),
             [modelled.cache, later.cache],
             Inbox(),
-            self.results,
+            self.results.ended,
             self.clock,
             queue_order=ours.record.queue_order,
-            agreement=self.agreement,
+            tell=lambda agreement: None if agreement is None else self.told.append(agreement.agrees),
         )
 
     def comes(self, *objects: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 import attrs
@@ -16,6 +16,7 @@ from kubescheduler.live.leadership import (
     ElectionTiming,
     LeaderElector,
     LeaderRecord,
+    ResourceLock,
     lease_time,
 )
 from kubescheduler.live.transport.api_answers import ApiError
@@ -27,7 +28,7 @@ EVERY = pytest.mark.parametrize("release", list(RULES))
 LOCK = "kube-system/kube-scheduler"
 
 
-class MemoryLock:
+class MemoryLock(ResourceLock):
     """A lock without a server; ``before`` may raise what a server would, and is told of each request."""
 
     def __init__(self, clock: StoodClock, record: LeaderRecord | None = None) -> None:
@@ -36,11 +37,6 @@ class MemoryLock:
         self.asked: list[tuple[str, float]] = []
         self.before: Callable[[str], None] = lambda _: None
         self._clock = clock
-
-    @property
-    def reference(self) -> Mapping[str, str]:
-        """An object as events name it; here none."""
-        return {}
 
     def time(self, moment: datetime) -> str:
         """As Leases write it."""

@@ -17,14 +17,16 @@ from typing import Any
 import attrs
 import trustme
 
-from kubescheduler.framework.contract.profile import LeaderElection
 from kubescheduler.live.informers.informers import ServerOutages
 from kubescheduler.live.klog import LogLine, Verbosity, error_line
 from kubescheduler.live.observers import AccessObserver
-from kubescheduler.live.process.process_options import LiveSettings, ServerSettings
-from kubescheduler.live.process.process_servers import ServedProcess, process_servers
 from kubescheduler.live.serving.pages import MetricsSources
-from kubescheduler.live.serving.scheduler_servers import AccessSettings, ServingSettings
+from kubescheduler.live.serving.scheduler_servers import (
+    AccessSettings,
+    SchedulerServers,
+    ServedProcess,
+    ServingSettings,
+)
 from kubescheduler.live.transport.api_client import ApiClient
 from kubescheduler.live.transport.io_thread import IoThread, WallClock
 from kubescheduler.releases.lookup import live_release
@@ -160,7 +162,12 @@ def serving(
             log.append(f"{line.severity.value} {line.text}")
 
     served = ServedScheduler(settings, Health(), log)
+    live = live_release(release)
     process = ServedProcess(
+        live.name,
+        live.version,
+        live.informers,
+        lease="kube-scheduler" if elects else None,
         is_overdue=lambda _: served.health.overdue,
         is_stopping=lambda: served.health.stopping,
         has_read=lambda: served.health.read,
@@ -173,8 +180,7 @@ def serving(
         verbosity=verbosity,
         access=AccessObserver() if access is None else access,
     )
-    whole = LiveSettings(live_release(release), _no_engine(), ServerSettings(), LeaderElection(leader_elect=elects))
-    servers = process_servers(whole, settings, process)
+    servers = SchedulerServers(settings, live.serving, process)
     try:
         io.wait(servers.prepare())
         io.wait(servers.start())
@@ -183,11 +189,6 @@ def serving(
         io.wait(servers.stop())
         for client in clients:
             io.wait(client.close())
-
-
-def _no_engine() -> Any:
-    """Servers do not decide."""
-    return None
 
 
 def until(holds: Callable[[], bool], io: IoThread, seconds: float = 20.0) -> None:

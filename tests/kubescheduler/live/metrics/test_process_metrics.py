@@ -20,7 +20,7 @@ from kubescheduler.live.metrics.process_metrics import (
     ReleaseMetrics,
     shown_user,
 )
-from kubescheduler.live.process.process_servers import known_pods
+from kubescheduler.live.process.scheduler_setup import known_pods
 from kubescheduler.live.serving.client_trust import COLLECTION, NAME, NAMESPACE
 from kubescheduler.live.transport.io_thread import IoThread
 from kubescheduler.releases.lookup import live_release

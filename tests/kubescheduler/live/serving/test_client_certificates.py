@@ -19,14 +19,14 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from clusterstate.errors import ConfigError
-from kubescheduler.live.serving.authentication import (
+from kubescheduler.live.serving.client_trust import (
     AuthenticationError,
     CertificatePool,
     RequestHeaders,
+    TrustSettings,
     UserInfo,
     certified_user,
 )
-from kubescheduler.live.serving.client_trust import TrustSettings
 from kubescheduler.live.serving.tls import CertificateFiles, TlsContexts, TlsSettings, self_signed
 from kubescheduler.live.transport.io_thread import IoThread
 from tests.support.apiserver import ApiServer

@@ -13,14 +13,15 @@ from aiohttp import web
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubescheduler.live.serving.authentication import (
-    AuthenticationError,
+from kubescheduler.live.serving.client_trust import AuthenticationError, UserInfo
+from kubescheduler.live.serving.guard import (
+    Access,
+    AccessReviews,
+    Authorizer,
     ExpiringCache,
     ReviewClient,
     TokenAuthenticator,
-    UserInfo,
 )
-from kubescheduler.live.serving.guard import Access, AccessReviews, Authorizer
 from kubescheduler.live.transport.api_answers import ApiError
 from kubescheduler.live.transport.api_client import ApiClient, ClientOptions, Limits
 from kubescheduler.live.transport.io_thread import IoThread
