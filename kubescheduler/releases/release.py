@@ -1,20 +1,18 @@
-"""What a release is, and how it is made of the one before it and the changes that its file lists.
+"""What a release is: one record of everything in which it differs from the others.
 
-A release is one record of everything in which it differs from the others. One that is near its predecessor is a file
-with a list of these::
+One that is near its predecessor is a file with a list of what it changed of it::
 
     CHANGES = (
-        Change(
+        change(
             "taint-toleration-counts-triple",
             "TaintToleration weighs 3 by default.",
             ChangeKind.WEIGHT,
-            plugin("TaintToleration", default_weight=3),
+            edits.plugin("TaintToleration", default_weight=3),
         ),
     )
     RELEASE = after(v1_22.RELEASE, "1.23", CHANGES)
 
-What no change names is inherited. Edits, from ``release_fields`` on, say what a change puts in place of what was there;
-several of them are one by ``together``.
+What no change names is inherited. The edits that changes are made of are in ``edits``.
 """
 
 from __future__ import annotations
@@ -22,12 +20,10 @@ from __future__ import annotations
 import enum
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from msgspec.structs import replace
 
 import algorithmprovider
 from clusterstate.errors import ConfigError, nearest
@@ -42,7 +38,7 @@ if TYPE_CHECKING:
     from clusterstate.objects import Pod
     from clusterstate.podinfo import ReleaseView
     from kubescheduler.config.component.component_format import ComponentFormat
-    from kubescheduler.config.gates import Gate, ReleaseGates
+    from kubescheduler.config.gates import ReleaseGates
     from kubescheduler.config.policy.policy_1_20_plugins import PolicyRules
     from kubescheduler.config.policy.policy_checks import PolicyFault
     from kubescheduler.config.policy.policy_model import Policy
@@ -53,7 +49,7 @@ if TYPE_CHECKING:
     from kubescheduler.extender.wire import WireFormat
     from kubescheduler.framework.contract.profile import Point
     from kubescheduler.framework.deciding.find_nodes import FrameworkDecisionRules
-    from kubescheduler.framework.plugins.plugin_record import InTree, InTreePlugin
+    from kubescheduler.framework.plugins.plugin_record import InTree
     from kubescheduler.framework.profiles.profile_map import ProfileRules
     from kubescheduler.framework.running.framework_services import Services
     from kubescheduler.framework.running.profile_plugins import CyclePlugins
@@ -63,8 +59,6 @@ if TYPE_CHECKING:
     from kubescheduler.queue.scheduling_queue import SchedulingQueue
     from kubescheduler.releases.daemon_controllers import DaemonController
     from kubescheduler.sources.cluster_input import Filling
-    from predicates.types import FitPredicateFactory
-    from priorities.types import PriorityConfigFactory
 
 
 class Release(msgspec.Struct, frozen=True, eq=False):
@@ -305,21 +299,6 @@ class FrameworkRules(msgspec.Struct, frozen=True, eq=False):
         return {name: plugin.points for name, plugin in self.plugins.items()}
 
 
-def after(
-    older: Release, name: str, changes: tuple[Change, ...], *, version: str = "", summary: str = "", **fields: Any
-) -> Release:
-    """The release that follows another: its changes, one after the other, then ``fields`` that are no change.
-
-    version: the one whose answers were recorded. summary: of the changes, in a few words.
-    """
-    said = {"version": version or name, "summary": summary, **fields}
-    named = replace(component(release=name)(older), name=name)
-    if named.framework is not None and named.framework.policies is not None:
-        named = policies(release=name)(named)
-    changed = together(*(change.edit for change in changes))(named)
-    return replace(changed, **said, changes=changes, made=lambda name, changes: after(older, name, changes, **said))
-
-
 def without(release: Release, change: str) -> Release:
     """The release with one of its changes taken back. Raises ConfigError for a name that none of them has."""
     names = [each.name for each in release.changes]
@@ -328,199 +307,3 @@ def without(release: Release, change: str) -> Release:
         raise ConfigError(f"{text}; kubescheduler releases --about TEXT lists changes")
     rest = tuple(each for each in release.changes if each.name != change)
     return release.made(f"{release.name}{TAKEN_BACK}{change}", rest)
-
-
-# --- edits -------------------------------------------------------------------------------------
-
-
-def together(*edits: Edit) -> Edit:
-    """Several edits as one, made in their order."""
-    return lambda release: reduce(lambda made, edit: edit(made), edits, release)
-
-
-def release_fields(**fields: Any) -> Edit:
-    """Fields of the release itself."""
-    return lambda release: replace(release, **fields)
-
-
-def framework(**fields: Any) -> Edit:
-    """Fields of how it decides by plugins."""
-    return lambda release: replace(release, framework=replace(release.framework_rules, **fields))
-
-
-def queueing(change: Callable[[QueuePolicy], QueuePolicy]) -> Edit:
-    """How pods wait to be tried; made when a loop asks."""
-
-    def edit(release: Release) -> Release:
-        older = release.framework_rules.queue
-        return framework(queue=lambda: change(older()))(release)
-
-    return edit
-
-
-def cycling(change: Callable[[ReleaseCycles], ReleaseCycles]) -> Edit:
-    """What happens between choosing a node and binding to it; likewise."""
-
-    def edit(release: Release) -> Release:
-        older = release.framework_rules.cycle
-        return framework(cycle=lambda: change(older()))(release)
-
-    return edit
-
-
-def deciding(**fields: Any) -> Edit:
-    """Fields of how an attempt goes, apart from plugins."""
-    return lambda release: framework(deciding=replace(release.framework_rules.deciding, **fields))(release)
-
-
-def component(**fields: Any) -> Edit:
-    """Fields of how component configurations are read; nothing for a release that has none."""
-
-    def edit(release: Release) -> Release:
-        if release.framework is None:
-            return release
-        return framework(component=replace(release.framework.component, **fields))(release)
-
-    return edit
-
-
-def without_later(*keys: str) -> Edit:
-    """Keys of configurations that are there from now on."""
-
-    def edit(release: Release) -> Release:
-        return component(later=release.framework_rules.component.later - {*keys})(release)
-
-    return edit
-
-
-def policies(**fields: Any) -> Edit:
-    """Fields of how policies and names of providers are read, of a release with plugins."""
-    return lambda release: framework(policies=replace(release.framework_rules.policy_rules, **fields))(release)
-
-
-def wire(**fields: Any) -> Edit:
-    """Fields of how extenders are called."""
-    return lambda release: replace(release, wire=replace(release.wire, **fields))
-
-
-def viewing(**fields: Any) -> Edit:
-    """Fields of how objects are read, whatever the feature gates."""
-
-    def edit(release: Release) -> Release:
-        older = release.view
-        return replace(release, view=lambda gates: replace(older(gates), **fields))
-
-    return edit
-
-
-def gates(known: Mapping[str, Gate] = {}, *, gone: Iterable[str] = (), idle: Iterable[str] = (), **fields: Any) -> Edit:
-    """Feature gates that are new or have another default, that are gone, and that have no effect here; other fields."""
-
-    def edit(release: Release) -> Release:
-        before, lost = release.gates, frozenset(gone)
-        kept = {name: gate for name, gate in {**before.gates, **known}.items() if name not in lost}
-        elsewhere = {name: gate for name, gate in before.elsewhere.items() if name not in known}
-        idle_now = (before.idle | {*idle}) - lost - {name for name, gate in known.items() if gate.locked}
-        return replace(release, gates=replace(before, gates=kept, idle=idle_now, **{"elsewhere": elsewhere, **fields}))
-
-    return edit
-
-
-# --- predicates and priorities -----------------------------------------------------------------
-
-
-def legacy(**fields: Any) -> Edit:
-    """Fields of how it decides by predicates and priorities."""
-    return lambda release: replace(release, legacy=replace(release.legacy_rules, **fields))
-
-
-def behaviour(**fields: Any) -> Edit:
-    """Fields of how an attempt goes, apart from predicates and priorities."""
-    return lambda release: legacy(behaviour=replace(release.legacy_rules.behaviour, **fields))(release)
-
-
-def algorithms(change: Callable[[Algorithms], Algorithms]) -> Edit:
-    """What is registered; made when somebody asks."""
-
-    def edit(release: Release) -> Release:
-        older = release.legacy_rules.algorithms
-        return legacy(algorithms=lambda: change(older()))(release)
-
-    return edit
-
-
-def predicates(known: Mapping[str, FitPredicateFactory]) -> Edit:
-    """Predicates that are new, or another rule than before."""
-    return algorithms(lambda older: replace(older, predicates={**older.predicates, **known}))
-
-
-def priorities(known: Mapping[str, PriorityConfigFactory]) -> Edit:
-    """Priorities that are new, or another rule than before."""
-    return algorithms(lambda older: replace(older, priorities={**older.priorities, **known}))
-
-
-def arguments(**fields: Any) -> Edit:
-    """What becomes of policy entries with an argument."""
-    return algorithms(lambda older: replace(older, arguments=replace(older.arguments, **fields)))
-
-
-# --- plugins -----------------------------------------------------------------------------------
-
-
-def plugin(name: str, **fields: Any) -> Edit:
-    """Fields of the record of a plugin that stays."""
-
-    def edit(release: Release) -> Release:
-        plugins = release.framework_rules.plugins
-        return component(plugins={**plugins, name: replace(plugins[name], **fields)})(release)
-
-    return edit
-
-
-def plugins(*records: InTreePlugin) -> Edit:
-    """Whole records, of plugins that are new or quite different."""
-    new = {record.name: record for record in records}
-    return lambda release: component(plugins={**release.framework_rules.plugins, **new})(release)
-
-
-def provider_lists(edit: Callable[[Point, tuple[str, ...]], tuple[str, ...]]) -> Edit:
-    """The plugins of every provider at a point, in the order they run."""
-
-    def whole(release: Release) -> Release:
-        older = release.framework_rules.component.providers
-        newer = {name: {point: edit(point, names) for point, names in lists.items()} for name, lists in older.items()}
-        return component(providers=newer)(release)
-
-    return whole
-
-
-def providers_run(at: Point, *names: str) -> Edit:
-    """What every provider runs at a point."""
-
-    def edit(release: Release) -> Release:
-        providers = release.framework_rules.component.providers
-        return component(providers={name: {**lists, at: names} for name, lists in providers.items()})(release)
-
-    return edit
-
-
-def at_every_point(*records: InTreePlugin) -> Edit:
-    """New plugins, last in the default list."""
-
-    def edit(release: Release) -> Release:
-        listed = (*release.framework_rules.component.multi_point, *(record.name for record in records))
-        return component(multi_point=listed)(plugins(*records)(release))
-
-    return edit
-
-
-def without_plugins(*names: str) -> Edit:
-    """Plugins that are gone, from the default lists too."""
-
-    def edit(release: Release) -> Release:
-        form = release.framework_rules.component
-        kept = {name: record for name, record in form.plugins.items() if name not in names}
-        everywhere = tuple(name for name in form.multi_point if name not in names)
-        return component(plugins=kept, multi_point=everywhere)(release)
-
-    return together(provider_lists(lambda _, listed: tuple(name for name in listed if name not in names)), edit)

@@ -10,18 +10,9 @@ from clusterstate.hypothetical import by_importance
 from kubescheduler.config.gates import ALPHA, LOCKED
 from kubescheduler.core.preemption_choice import pick_1_16
 from kubescheduler.core.selection import nodes_to_find
-from kubescheduler.releases import v1_13
-from kubescheduler.releases.release import (
-    Change,
-    ChangeKind,
-    after,
-    algorithms,
-    behaviour,
-    gates,
-    predicates,
-    priorities,
-    together,
-)
+from kubescheduler.releases import edits, v1_13
+from kubescheduler.releases.edits import after, change
+from kubescheduler.releases.release import ChangeKind
 from predicates.csi_volumes import CSI_VOLUMES_1_15
 from predicates.volume_counts import VOLUME_COUNTS_1_15
 from predicates.volume_zone import VOLUME_ZONE
@@ -49,78 +40,77 @@ def without_out_of_disk(older: Algorithms) -> Algorithms:
 
 
 CHANGES = (
-    Change(
+    change(
         "max-cinder-volume-count",
         "Policies may name the predicate MaxCinderVolumeCount, which counts Cinder disks.",
         ChangeKind.FILTER,
-        together(
-            predicates({"MaxCinderVolumeCount": VOLUME_COUNTS_1_15["MaxCinderVolumeCount"]}), algorithms(with_cinder)
-        ),
+        edits.predicates({"MaxCinderVolumeCount": VOLUME_COUNTS_1_15["MaxCinderVolumeCount"]}),
+        edits.algorithms(with_cinder),
     ),
-    Change(
+    change(
         "selector-spread-counts-pods-of-all-selectors",
         "SelectorSpreadPriority counts the pods that all selectors of the pod's services and controllers match; "
         "before, one was enough.",
         ChangeKind.SCORE,
-        priorities(SELECTOR_SPREAD),
+        edits.priorities(SELECTOR_SPREAD),
         source="kubernetes #72801",
     ),
-    Change(
+    change(
         "inter-pod-affinity-priority-sums-made-late",
         "For a pod without pod affinity, InterPodAffinityPriority keeps sums only for nodes with pods that have some: "
         "the others score 0, and kube-scheduler crashes where a term reaches one of them.",
         ChangeKind.SCORE,
-        priorities(INTERPOD_1_15),
+        edits.priorities(INTERPOD_1_15),
     ),
-    Change(
+    change(
         "unbound-csi-claims-count",
         "MaxCSIVolumeCount counts a claim without a known volume as one of its StorageClass's provisioner.",
         ChangeKind.FILTER,
-        predicates(CSI_VOLUMES_1_15),
+        edits.predicates(CSI_VOLUMES_1_15),
     ),
-    Change(
+    change(
         "volume-zone-claim-was-not-found",
         "NoVolumeZoneConflict says of a claim that is not bound that it was not found.",
         ChangeKind.REASON,
-        predicates(VOLUME_ZONE),
+        edits.predicates(VOLUME_ZONE),
     ),
-    Change(
+    change(
         "out-of-disk-no-longer-counts",
         "With the feature gate TaintNodesByCondition off, the node condition OutOfDisk does not keep pods away any "
         "more.",
         ChangeKind.FILTER,
-        algorithms(without_out_of_disk),
+        edits.algorithms(without_out_of_disk),
     ),
-    Change(
+    change(
         "percentage-of-nodes-to-score-adapts",
         "A percentage of nodes to score of 0 follows from the number of nodes; before, it meant all of them.",
         ChangeKind.CONFIGURATION,
-        behaviour(enough=nodes_to_find),
+        edits.behaviour(enough=nodes_to_find),
     ),
-    Change(
+    change(
         "preemption-prefers-the-latest-start",
         "Among nodes with equally few victims preemption takes the one whose most important victims started last.",
         ChangeKind.PREEMPTION,
-        behaviour(pick=pick_1_16),
+        edits.behaviour(pick=pick_1_16),
     ),
-    Change(
+    change(
         "preemption-spares-pods-that-started-first",
         "Of pods with one priority preemption spares those that started first; before, those that came to the node "
         "first.",
         ChangeKind.PREEMPTION,
-        behaviour(order=by_importance),
+        edits.behaviour(order=by_importance),
     ),
-    Change(
+    change(
         "pod-priority-is-locked",
         "The feature gate PodPriority cannot be turned off any more, which took preemption away.",
         ChangeKind.GATE,
-        gates({"PodPriority": LOCKED}, gone=("VolumeScheduling",)),
+        edits.gates({"PodPriority": LOCKED}, gone=("VolumeScheduling",)),
     ),
-    Change(
+    change(
         "preemption-policy-behind-a-gate",
         "With the feature gate NonPreemptingPriority a pod with preemptionPolicy Never preempts nothing.",
         ChangeKind.GATE,
-        gates({"NonPreemptingPriority": ALPHA}),
+        edits.gates({"NonPreemptingPriority": ALPHA}),
         source="KEP-902",
     ),
 )

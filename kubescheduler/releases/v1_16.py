@@ -14,21 +14,9 @@ from kubescheduler.config.gates import ALPHA, BETA
 from kubescheduler.config.policy.policy_1_16 import parse_policy
 from kubescheduler.core.algorithm import itself
 from kubescheduler.core.selection import ReservoirTie
-from kubescheduler.releases import v1_13, v1_15
-from kubescheduler.releases.release import (
-    Change,
-    ChangeKind,
-    after,
-    algorithms,
-    arguments,
-    behaviour,
-    gates,
-    legacy,
-    predicates,
-    priorities,
-    release_fields,
-    together,
-)
+from kubescheduler.releases import edits, v1_13, v1_15
+from kubescheduler.releases.edits import after, change
+from kubescheduler.releases.release import ChangeKind
 from predicates.csi_volumes import CSI_VOLUMES
 from predicates.volume_counts import VOLUME_COUNTS
 from priorities.capacity_ratio import CAPACITY_RATIO, capacity_ratio_factory
@@ -65,79 +53,76 @@ def view(gates: Mapping[str, bool]) -> ReleaseView:
 
 
 CHANGES = (
-    Change(
+    change(
         "even-pods-spread-behind-a-gate",
         "With the feature gate EvenPodsSpread the predicate EvenPodsSpread and the priority EvenPodsSpreadPriority "
         "spread pods by their topologySpreadConstraints.",
         ChangeKind.GATE,
-        together(
-            gates({"EvenPodsSpread": ALPHA}),
-            algorithms(with_even_spreading),
-            legacy(
-                read_at_start=frozenset(),
-                gated_predicates=v1_13.GATED_PREDICATES | {"EvenPodsSpread"},
-                gated_priorities=v1_13.GATED_PRIORITIES | {"EvenPodsSpreadPriority"},
-                scaled_scores=scaled_scores,
-            ),
+        edits.gates({"EvenPodsSpread": ALPHA}),
+        edits.algorithms(with_even_spreading),
+        edits.legacy(
+            read_at_start=frozenset(),
+            gated_predicates=v1_13.GATED_PREDICATES | {"EvenPodsSpread"},
+            gated_priorities=v1_13.GATED_PRIORITIES | {"EvenPodsSpreadPriority"},
+            scaled_scores=scaled_scores,
         ),
         source="KEP-895",
     ),
-    Change(
+    change(
         "inter-pod-affinity-priority-sums-every-node",
         "InterPodAffinityPriority keeps a sum for every node: those without pods with affinity take part, and it does "
         "not crash where a term reaches one of them.",
         ChangeKind.SCORE,
-        priorities(INTERPOD),
+        edits.priorities(INTERPOD),
     ),
-    Change(
+    change(
         "csi-volume-limits-from-csinode",
         "MaxCSIVolumeCount takes limits from CSINode before those of the node, tells volumes of different drivers "
         "apart, and with the feature gates CSIMigration… counts in-tree volumes where a CSINode says that their plugin "
         "was handed over.",
         ChangeKind.FILTER,
-        together(
-            predicates(CSI_VOLUMES),
-            gates(
-                {"CSINodeInfo": BETA, **dict.fromkeys(("CSIMigration", *MIGRATING_GATES.values()), ALPHA)},
-                idle=("CSINodeInfo",),
-            ),
+        edits.predicates(CSI_VOLUMES),
+        edits.gates(
+            {"CSINodeInfo": BETA, **dict.fromkeys(("CSIMigration", *MIGRATING_GATES.values()), ALPHA)},
+            idle=("CSINodeInfo",),
         ),
         source="KEP-625",
     ),
-    Change(
+    change(
         "claims-count-as-disks-of-their-provisioner",
         "A claim without a known volume counts for a Max…VolumeCount predicate only if its StorageClass makes disks of "
         "that type.",
         ChangeKind.FILTER,
-        predicates(VOLUME_COUNTS),
+        edits.predicates(VOLUME_COUNTS),
     ),
-    Change(
+    change(
         "requested-to-capacity-ratio-by-resources",
         "RequestedToCapacityRatio takes resources with weights, and rounds the weighted mean of the scores above 0.",
         ChangeKind.SCORE,
-        together(
-            priorities(CAPACITY_RATIO), arguments(capacity_ratio=capacity_ratio_factory), legacy(parse=parse_policy)
-        ),
+        edits.priorities(CAPACITY_RATIO),
+        edits.arguments(capacity_ratio=capacity_ratio_factory),
+        edits.legacy(parse=parse_policy),
         source="kubernetes #77688",
     ),
-    Change(
+    change(
         "pod-overhead-behind-a-gate",
         "With the feature gate PodOverhead a pod asks for its overhead too.",
         ChangeKind.GATE,
-        together(gates({"PodOverhead": ALPHA}), release_fields(view=view)),
+        edits.gates({"PodOverhead": ALPHA}),
+        edits.release_fields(view=view),
         source="KEP-688",
     ),
-    Change(
+    change(
         "ties-are-drawn",
         "Among the nodes with the highest score one is drawn by chance; before, they took turns.",
         ChangeKind.ORDER,
-        behaviour(upstream_tie=ReservoirTie),
+        edits.behaviour(upstream_tie=ReservoirTie),
     ),
-    Change(
+    change(
         "nomination-taken-back-without-asking",
         "Where preemption would help nowhere, the pod's nomination is taken back without looking whether it has one.",
         ChangeKind.PREEMPTION,
-        behaviour(cleared=itself),
+        edits.behaviour(cleared=itself),
     ),
 )
 

@@ -67,24 +67,11 @@ from kubescheduler.framework.plugins import (
 )
 from kubescheduler.framework.plugins.plugin_record import AUTOSCALER_PROVIDER, DEFAULT_PROVIDER, Providers, by_name
 from kubescheduler.framework.profiles.profile_map import PROFILES_1_20
-from kubescheduler.releases import v1_4, v1_16
+from kubescheduler.releases import edits, v1_4, v1_16
 from kubescheduler.releases.daemon_controllers import passing, selected_1_20
+from kubescheduler.releases.edits import after, change
 from kubescheduler.releases.recorded_processes import live_1_20
-from kubescheduler.releases.release import (
-    Change,
-    ChangeKind,
-    Edit,
-    FrameworkRules,
-    Release,
-    after,
-    component,
-    framework,
-    gates,
-    policies,
-    release_fields,
-    viewing,
-    wire,
-)
+from kubescheduler.releases.release import ChangeKind, Edit, FrameworkRules, Release
 from predicates.taints import pod_tolerates_node_taints_1_20
 
 if TYPE_CHECKING:
@@ -327,27 +314,27 @@ def where_plugins_decide(edit: Edit) -> Edit:
 
 
 CHANGES = (
-    Change(
+    change(
         "even-pods-spread-by-default",
         "topologySpreadConstraints of pods count: the feature gate EvenPodsSpread is on.",
         ChangeKind.FILTER,
-        gates({"EvenPodsSpread": BETA}),
+        edits.gates({"EvenPodsSpread": BETA}),
         source="KEP-895",
     ),
-    Change(
+    change(
         "pod-overhead-by-default",
         "A pod asks for its overhead too: the feature gate PodOverhead is on.",
         ChangeKind.GATE,
-        gates({"PodOverhead": BETA}),
+        edits.gates({"PodOverhead": BETA}),
         source="KEP-688",
     ),
-    Change(
+    change(
         "gates-of-1-18",
         "AttachVolumeLimit, BlockVolume, CSINodeInfo, PodPriority, StorageObjectInUseProtection and "
         "TaintNodesByCondition can no longer be turned off, PodDisruptionBudget can; CSIMigration is on, those of its "
         "drivers are off.",
         ChangeKind.GATE,
-        gates(
+        edits.gates(
             {
                 "CSIMigration": BETA,
                 **dict.fromkeys(("CSIMigrationAWS", "CSIMigrationGCE", "CSIMigrationOpenStack"), BETA_OFF),
@@ -365,26 +352,26 @@ CHANGES = (
             elsewhere=ELSEWHERE_1_20,
         ),
     ),
-    Change(
+    change(
         "nodes-in-turn-by-zone-label-without-beta",
         "Where not all nodes are looked at, they come from zones in turn by their labels without beta, too.",
         ChangeKind.ORDER,
-        viewing(zone_key=zone_key_stable),
+        edits.viewing(zone_key=zone_key_stable),
     ),
-    Change(
+    change(
         "extenders-answer-with-nodes-they-were-sent",
         "An extender may answer with the nodes that it was sent alone; before, with any node there is.",
         ChangeKind.FILTER,
-        wire(status_fault=only_200_lower_case, unknown_node=not_among_asked, takes_only_asked=True),
+        edits.wire(status_fault=only_200_lower_case, unknown_node=not_among_asked, takes_only_asked=True),
     ),
-    Change(
+    change(
         "leader-elected-by-endpoints-and-lease",
         "Where a configuration says nothing, the resource locks of the leader election are endpoints and a Lease, and "
         "profiling is on.",
         ChangeKind.CONFIGURATION,
-        release_fields(process_defaults={"leaderElection": {"resourceLock": "endpointsleases"}}),
+        edits.release_fields(process_defaults={"leaderElection": {"resourceLock": "endpointsleases"}}),
     ),
-    Change(
+    change(
         "plugins-in-profiles",
         "Plugins in profiles decide: scores run from 0 to 100, and a node has a status code and the reasons of the "
         "first plugin that refuses it, in their own words.",
@@ -392,28 +379,28 @@ CHANGES = (
         by_plugins,
         source="KEP-624",
     ),
-    Change(
+    change(
         "configurations-of-v1alpha2",
         "Component configurations are v1alpha2, with profiles; v1alpha1 is read as one profile, and its plugins count.",
         ChangeKind.CONFIGURATION,
-        component(
+        edits.component(
             versions=(V1ALPHA2, V1ALPHA1),
             refused={V1ALPHA2: frozenset({default_preemption.NAME})},  # it is no plugin yet
         ),
         source="KEP-1451",
     ),
-    Change(
+    change(
         "hard-weight-of-0",
         "--hard-pod-affinity-symmetric-weight may be 0; before, it was at least 1.",
         ChangeKind.POLICY,
-        where_plugins_decide(policies(hard_weight_error=hard_weight_error_1_20)),
+        where_plugins_decide(edits.policies(hard_weight_error=hard_weight_error_1_20)),
     ),
-    Change(
+    change(
         "back-off-by-attempts",
         "A pod that fits nowhere waits longer with each attempt that the queue counts; before, a table of pods said "
         "how long.",
         ChangeKind.QUEUE,
-        where_plugins_decide(framework(queue=queue)),
+        where_plugins_decide(edits.framework(queue=queue)),
     ),
 )
 

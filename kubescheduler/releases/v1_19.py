@@ -24,20 +24,9 @@ from kubescheduler.framework.plugins import (
     services,
     volume_binding,
 )
-from kubescheduler.releases import v1_18
-from kubescheduler.releases.release import (
-    Change,
-    ChangeKind,
-    after,
-    component,
-    gates,
-    plugins,
-    policies,
-    provider_lists,
-    release_fields,
-    together,
-    without_plugins,
-)
+from kubescheduler.releases import edits, v1_18
+from kubescheduler.releases.edits import after, change
+from kubescheduler.releases.release import ChangeKind
 
 
 def spreading_first(point: Point, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -71,117 +60,106 @@ def view(gates: Mapping[str, bool]) -> ReleaseView:
 
 
 CHANGES = (
-    Change(
+    change(
         "configurations-of-v1beta1",
         "Component configurations are v1beta1, with args of their own types that are read strictly; v1alpha1 and "
         "v1alpha2 are not read any more.",
         ChangeKind.CONFIGURATION,
-        together(
-            component(
-                native=V1BETA1,
-                versions=(V1BETA1,),
-                lifts={},
-                refused={},
-                reads_any_args=False,
-                finish=finish_1_20,
-            ),
-            release_fields(process_defaults={"leaderElection": {"resourceLock": "endpointsleases"}}),
+        edits.component(
+            native=V1BETA1,
+            versions=(V1BETA1,),
+            lifts={},
+            refused={},
+            reads_any_args=False,
+            finish=finish_1_20,
         ),
+        edits.release_fields(process_defaults={"leaderElection": {"resourceLock": "endpointsleases"}}),
     ),
-    Change(
+    change(
         "policy-beside-a-configuration",
         "Flags that name a policy or a provider count beside a component configuration; before, they were passed over, "
         "and --hard-pod-affinity-symmetric-weight was refused beside a policy.",
         ChangeKind.POLICY,
-        policies(beside_configuration=True),
+        edits.policies(beside_configuration=True),
     ),
-    Change(
+    change(
         "selector-spread-has-its-name",
         "The plugin DefaultPodTopologySpread is called SelectorSpread.",
         ChangeKind.PLUGIN,
-        together(
-            without_plugins("DefaultPodTopologySpread"),
-            plugins(services.SELECTOR_SPREAD_1_20),
-            gates({"DefaultPodTopologySpread": ALPHA}),
-            component(selector_spread=True),
-        ),
+        edits.without_plugins("DefaultPodTopologySpread"),
+        edits.plugins(services.SELECTOR_SPREAD_1_20),
+        edits.gates({"DefaultPodTopologySpread": ALPHA}),
+        edits.component(selector_spread=True),
     ),
-    Change(
+    change(
         "no-resource-limits",
         "The plugin NodeResourceLimits, its priority ResourceLimitsPriority and its feature gate are gone.",
         ChangeKind.PLUGIN,
-        together(without_plugins("NodeResourceLimits"), gates(gone=("ResourceLimitsPriorityFunction",))),
+        edits.without_plugins("NodeResourceLimits"),
+        edits.gates(gone=("ResourceLimitsPriorityFunction",)),
     ),
-    Change(
+    change(
         "pod-topology-spread-weighs-by-size",
         "PodTopologySpread scores count·ln(size + 2) + maxSkew - 1 instead of the number of pods, with weight 2, and a "
         "node without the topology key is refused for good.",
         ChangeKind.SCORE,
-        together(
-            gates({"EvenPodsSpread": LOCKED}),
-            plugins(pod_topology_spread.PLUGIN_1_19),
-            provider_lists(spreading_first),
-        ),
+        edits.gates({"EvenPodsSpread": LOCKED}),
+        edits.plugins(pod_topology_spread.PLUGIN_1_19),
+        edits.provider_lists(spreading_first),
     ),
-    Change(
+    change(
         "init-containers-count-in-scores-and-on-nodes",
         "Init containers count in the requests of running pods and where nodes are scored.",
         ChangeKind.SCORE,
-        together(
-            release_fields(view=view),
-            gates({"LocalStorageCapacityIsolation": BETA, "GenericEphemeralVolume": ALPHA}),
-        ),
+        edits.release_fields(view=view),
+        edits.gates({"LocalStorageCapacityIsolation": BETA, "GenericEphemeralVolume": ALPHA}),
     ),
-    Change(
+    change(
         "resources-of-least-and-most-allocated",
         "NodeResourcesLeastAllocated and NodeResourcesMostAllocated have args with resources and weights, and "
         "NodeResourcesFit can ignore groups of resources.",
         ChangeKind.CONFIGURATION,
-        plugins(
+        edits.plugins(
             resource_scores.NODE_RESOURCES_LEAST_ALLOCATED_1_20,
             resource_scores.NODE_RESOURCES_MOST_ALLOCATED_1_19,
             node_resources_fit.PLUGIN_1_20,
             resource_scores.REQUESTED_TO_CAPACITY_RATIO_1_20,
         ),
     ),
-    Change(
+    change(
         "image-locality-by-container",
         "ImageLocality gives 100 from 1000 MiB a container on; before, from 1000 MiB.",
         ChangeKind.SCORE,
-        plugins(nodes.IMAGE_LOCALITY_1_20),
+        edits.plugins(nodes.IMAGE_LOCALITY_1_20),
     ),
-    Change(
+    change(
         "inter-pod-affinity-looks-at-the-pod-first",
         "InterPodAffinity looks at the pod's own terms before those of running pods, and a node without a term's "
         "topology key is always refused.",
         ChangeKind.FILTER,
-        plugins(inter_pod_affinity.PLUGIN_1_19),
+        edits.plugins(inter_pod_affinity.PLUGIN_1_19),
     ),
-    Change(
+    change(
         "unbound-immediate-claims-refuse-nodes",
         "VolumeBinding finds claims that should be bound already before it looks at nodes, and refuses all of them; "
         "before, it was an error of the attempt.",
         ChangeKind.FILTER,
-        together(
-            plugins(volume_binding.PLUGIN_1_19),
-            provider_lists(claims_before_filter),
-            gates({"CSIStorageCapacity": ALPHA, "CSIMigrationAzureDisk": BETA_OFF}),
-        ),
+        edits.plugins(volume_binding.PLUGIN_1_19),
+        edits.provider_lists(claims_before_filter),
+        edits.gates({"CSIStorageCapacity": ALPHA, "CSIMigrationAzureDisk": BETA_OFF}),
     ),
-    Change(
+    change(
         "default-preemption",
         "Preemption is the plugin DefaultPreemption; preemptionPolicy Never always counts, and a Policy preempts "
         "nothing.",
         ChangeKind.PREEMPTION,
-        together(
-            plugins(default_preemption.PLUGIN_1_19),
-            gates(gone=("NonPreemptingPriority",)),
-            policies(
-                always={point: plugin for point, plugin in ALWAYS.items() if point is not Point.POST_FILTER},
-                defaults=DEFAULT_LISTS_1_20,
-                without=all_defaults,
-                score=PRIORITIES,
-            ),
+        edits.plugins(default_preemption.PLUGIN_1_19),
+        edits.gates(gone=("NonPreemptingPriority",)),
+        edits.policies(
+            always={point: plugin for point, plugin in ALWAYS.items() if point is not Point.POST_FILTER},
+            defaults=DEFAULT_LISTS_1_20,
+            without=all_defaults,
+            score=PRIORITIES,
         ),
     ),
 )

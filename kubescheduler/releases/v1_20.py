@@ -20,20 +20,9 @@ from kubescheduler.framework.plugins import (
     volume_binding,
     volume_filters,
 )
-from kubescheduler.releases import v1_19
-from kubescheduler.releases.release import (
-    Change,
-    ChangeKind,
-    after,
-    component,
-    deciding,
-    gates,
-    plugins,
-    policies,
-    provider_lists,
-    release_fields,
-    together,
-)
+from kubescheduler.releases import edits, v1_19
+from kubescheduler.releases.edits import after, change
+from kubescheduler.releases.release import ChangeKind
 
 FILTERS = (
     "NodeUnschedulable",
@@ -65,78 +54,75 @@ def view(gates: Mapping[str, bool]) -> ReleaseView:
 
 
 CHANGES = (
-    Change(
+    change(
         "filters-in-another-order",
         "NodeName, TaintToleration, NodeAffinity and NodePorts filter before NodeResourcesFit: the first plugin that "
         "refuses a node says why, and whether preemption may help there.",
         ChangeKind.ORDER,
-        provider_lists(lambda point, names: FILTERS if point is Point.FILTER else names),
+        edits.provider_lists(lambda point, names: FILTERS if point is Point.FILTER else names),
     ),
-    Change(
+    change(
         "pod-topology-spread-stands-in-for-selector-spread",
         "Pods without constraints are spread by PodTopologySpread, at most 3 apart over hosts and 5 over zones, among "
         "the pods of their services and controllers; SelectorSpread does not run any more.",
         ChangeKind.PLUGIN,
-        together(
-            gates({"DefaultPodTopologySpread": BETA}),
-            component(selector_spread=False),
-            plugins(pod_topology_spread.PLUGIN_1_20),
-        ),
+        edits.gates({"DefaultPodTopologySpread": BETA}),
+        edits.component(selector_spread=False),
+        edits.plugins(pod_topology_spread.PLUGIN_1_20),
         source="KEP-1258",
     ),
-    Change(
+    change(
         "policies-get-preemption-and-merged-plugins",
         "A Policy has DefaultPreemption again, a plugin that several of its entries lead to is there once instead of "
         "being refused, and SelectorSpreadPriority is the plugin PodTopologySpread.",
         ChangeKind.POLICY,
-        policies(always=ALWAYS, merges=True, spreads=spreads_by_gate),
+        edits.policies(always=ALWAYS, merges=True, spreads=spreads_by_gate),
     ),
-    Change(
+    change(
         "node-affinity-of-a-profile",
         "NodeAffinity has args with added affinity, says that a node did not match the pod's node affinity, and "
         "prefers by matchFields too.",
         ChangeKind.FILTER,
-        plugins(node_affinity.PLUGIN_1_20),
+        edits.plugins(node_affinity.PLUGIN_1_20),
     ),
-    Change(
+    change(
         "missing-claims-refuse-nodes",
         "A claim that is missing or being deleted refuses every node; before, it was an error of the attempt.",
         ChangeKind.FILTER,
-        together(plugins(volume_binding.PLUGIN_1_20, volume_filters.VOLUME_ZONE_1_20), deciding(waits=None)),
+        edits.plugins(volume_binding.PLUGIN_1_20, volume_filters.VOLUME_ZONE_1_20),
+        edits.deciding(waits=None),
     ),
-    Change(
+    change(
         "unreadable-pod-affinity-refuses-the-pod",
         "A pod whose affinity has an invalid selector is refused; before, those terms did not count.",
         ChangeKind.FILTER,
-        plugins(inter_pod_affinity.PLUGIN_1_20),
+        edits.plugins(inter_pod_affinity.PLUGIN_1_20),
     ),
-    Change(
+    change(
         "preemption-candidates-are-sampled",
         "DefaultPreemption has args that say how many candidates are enough.",
         ChangeKind.PREEMPTION,
-        plugins(default_preemption.PLUGIN_1_20),
+        edits.plugins(default_preemption.PLUGIN_1_20),
     ),
-    Change(
+    change(
         "most-allocated-scores-full-nodes",
         "NodeResourcesMostAllocated gives a node 100 for a resource of which too much would be asked for; before, 0.",
         ChangeKind.SCORE,
-        plugins(resource_scores.NODE_RESOURCES_MOST_ALLOCATED_1_20),
+        edits.plugins(resource_scores.NODE_RESOURCES_MOST_ALLOCATED_1_20),
     ),
-    Change(
+    change(
         "local-storage-gate-counts-no-init-containers",
         "With the feature gate LocalStorageCapacityIsolation off nobody asks for ephemeral storage; before, init "
         "containers still did.",
         ChangeKind.GATE,
-        release_fields(view=view),
+        edits.release_fields(view=view),
     ),
-    Change(
+    change(
         "leader-elected-by-lease",
         "The resource lock of the leader election is a Lease by default.",
         ChangeKind.CONFIGURATION,
-        together(
-            release_fields(process_defaults={}),
-            component(locks=("leases", "endpoints", "configmaps", "endpointsleases", "configmapsleases")),
-        ),
+        edits.release_fields(process_defaults={}),
+        edits.component(locks=("leases", "endpoints", "configmaps", "endpointsleases", "configmapsleases")),
     ),
 )
 

@@ -19,21 +19,9 @@ from kubescheduler.framework.plugins import (
     resource_scores,
     volume_binding,
 )
-from kubescheduler.releases import v1_20
-from kubescheduler.releases.release import (
-    Change,
-    ChangeKind,
-    after,
-    deciding,
-    gates,
-    plugin,
-    plugins,
-    policies,
-    provider_lists,
-    queueing,
-    together,
-    wire,
-)
+from kubescheduler.releases import edits, v1_20
+from kubescheduler.releases.edits import after, change
+from kubescheduler.releases.release import ChangeKind
 
 if TYPE_CHECKING:
     from kubescheduler.queue.queue_policy import QueuePolicy
@@ -63,59 +51,61 @@ def by_events(older: QueuePolicy) -> QueuePolicy:
 
 
 CHANGES = (
-    Change(
+    change(
         "node-affinity-names-selector",
         "NodeAffinity says that a node did not match the pod's node affinity/selector.",
         ChangeKind.REASON,
-        plugins(node_affinity.PLUGIN_1_21),
+        edits.plugins(node_affinity.PLUGIN_1_21),
     ),
-    Change(
+    change(
         "node-affinity-reads-preferences-in-pre-score",
         "NodeAffinity takes part in PreFilter and PreScore by default; preferences that cannot be parsed fail there.",
         ChangeKind.PLUGIN,
-        provider_lists(prepared),
+        edits.provider_lists(prepared),
     ),
-    Change(
+    change(
         "node-name-names-the-node",
         "NodeName says that a node did not match the requested node name; before, hostname.",
         ChangeKind.REASON,
-        plugins(nodes.NODE_NAME_1_21),
+        edits.plugins(nodes.NODE_NAME_1_21),
     ),
-    Change(
+    change(
         "inter-pod-affinity-scores-from-lowest-to-highest",
         "InterPodAffinity scores between the lowest and the highest sum of the nodes that fit, where 0 was always "
         "between the two, and its general reason speaks of rules.",
         ChangeKind.SCORE,
-        plugins(inter_pod_affinity.PLUGIN_1_21),
+        edits.plugins(inter_pod_affinity.PLUGIN_1_21),
     ),
-    Change(
+    change(
         "pod-affinity-namespace-selector",
         "With the feature gate PodAffinityNamespaceSelector terms of pod affinity may select namespaces by labels.",
         ChangeKind.GATE,
-        gates({"PodAffinityNamespaceSelector": ALPHA}),
+        edits.gates({"PodAffinityNamespaceSelector": ALPHA}),
         source="KEP-2249",
     ),
-    Change(
+    change(
         "volume-capacity-priority",
         "With the feature gate VolumeCapacityPriority VolumeBinding scores nodes by how full the volumes would be that "
         "are found for the pod's claims.",
         ChangeKind.GATE,
-        together(plugins(volume_binding.PLUGIN_1_21), gates({"VolumeCapacityPriority": ALPHA})),
+        edits.plugins(volume_binding.PLUGIN_1_21),
+        edits.gates({"VolumeCapacityPriority": ALPHA}),
         source="KEP-1845",
     ),
-    Change(
+    change(
         "prefer-nominated-node",
         "With the feature gate PreferNominatedNode the node that a pod is nominated to is tried alone first.",
         ChangeKind.GATE,
-        together(gates({"PreferNominatedNode": ALPHA}), deciding(nominated_first=alone_if_preferred)),
+        edits.gates({"PreferNominatedNode": ALPHA}),
+        edits.deciding(nominated_first=alone_if_preferred),
         source="KEP-1923",
     ),
-    Change(
+    change(
         "storage-capacity-counts",
         "The feature gates CSIStorageCapacity, GenericEphemeralVolume and CSIMigrationOpenStack are on by default, and "
         "PodDisruptionBudget cannot be turned off.",
         ChangeKind.GATE,
-        gates(
+        edits.gates(
             {
                 "CSIStorageCapacity": BETA,
                 "GenericEphemeralVolume": BETA,
@@ -125,46 +115,44 @@ CHANGES = (
             gone=("CSINodeInfo",),
         ),
     ),
-    Change(
+    change(
         "args-errors-are-field-errors",
         "What is wrong with the args of plugins is said all at once, each fault with the path of its field.",
         ChangeKind.CONFIGURATION,
-        together(
-            plugins(
-                nodes.NODE_LABEL_1_21,
-                resource_scores.NODE_RESOURCES_LEAST_ALLOCATED_1_21,
-                resource_scores.NODE_RESOURCES_MOST_ALLOCATED_1_21,
-                pod_topology_spread.PLUGIN_1_21,
-                resource_scores.REQUESTED_TO_CAPACITY_RATIO_1_21,
-            ),
-            plugin("DefaultPreemption", args=default_preemption.ARGS_1_21),
+        edits.plugins(
+            nodes.NODE_LABEL_1_21,
+            resource_scores.NODE_RESOURCES_LEAST_ALLOCATED_1_21,
+            resource_scores.NODE_RESOURCES_MOST_ALLOCATED_1_21,
+            pod_topology_spread.PLUGIN_1_21,
+            resource_scores.REQUESTED_TO_CAPACITY_RATIO_1_21,
         ),
+        edits.plugin("DefaultPreemption", args=default_preemption.ARGS_1_21),
     ),
-    Change(
+    change(
         "policy-errors-are-returned",
         "Names that a Policy has and the release does not, and wrong numbers of arguments, are errors like others; "
         "before, they ended the process.",
         ChangeKind.POLICY,
-        policies(ends_process=False),
+        edits.policies(ends_process=False),
     ),
-    Change(
+    change(
         "extenders-say-what-preemption-cannot-help",
         "An extender's filter may say of nodes that preemption does not help there.",
         ChangeKind.PREEMPTION,
-        wire(knows_unresolvable=True),
+        edits.wire(knows_unresolvable=True),
     ),
-    Change(
+    change(
         "events-that-plugins-registered-move-pods",
         "An event moves a pod that fitted nowhere only if a plugin that rejected it registered such events, as "
         "NodeResourcesFit alone does, and a pod that changes goes on backing off.",
         ChangeKind.QUEUE,
-        queueing(by_events),
+        edits.queueing(by_events),
     ),
-    Change(
+    change(
         "filter-errors-without-the-pod",
         "The text of a Filter plugin's error does not name the pod any more.",
         ChangeKind.REASON,
-        deciding(filter_error=filter_failed_1_36),
+        edits.deciding(filter_error=filter_failed_1_36),
     ),
 )
 

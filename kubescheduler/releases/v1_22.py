@@ -27,20 +27,9 @@ from kubescheduler.framework.plugins import (
     volume_filters,
 )
 from kubescheduler.framework.plugins.plugin_record import DEFAULT_PROVIDER, InTreePlugin, Providers
-from kubescheduler.releases import v1_21
-from kubescheduler.releases.release import (
-    Change,
-    ChangeKind,
-    Release,
-    after,
-    component,
-    cycling,
-    gates,
-    plugins,
-    policies,
-    queueing,
-    together,
-)
+from kubescheduler.releases import edits, v1_21
+from kubescheduler.releases.edits import after, change
+from kubescheduler.releases.release import ChangeKind, Release
 from predicates.resources import node_resources_fit_1_20
 
 if TYPE_CHECKING:
@@ -94,7 +83,7 @@ def args_checked_early(older: Release) -> Release:
             return record
         return replace(record, args=replace(record.args, checked_with_config=True))
 
-    return plugins(*map(early, older.framework_rules.plugins.values()))(older)
+    return edits.plugins(*map(early, older.framework_rules.plugins.values()))(older)
 
 
 CHECKED_WHEN_MADE = frozenset({"NodeResourcesFit", "ServiceAffinity"})
@@ -131,12 +120,12 @@ def activating(older: ReleaseCycles) -> ReleaseCycles:
 
 
 CHANGES = (
-    Change(
+    change(
         "v1beta2",
         "Configurations are of v1beta2, or still of v1beta1; in v1beta2 a plugin that is enabled with another weight "
         "need not be disabled first, and plugins that scored resources one by one are gone.",
         ChangeKind.CONFIGURATION,
-        component(
+        edits.component(
             native=V1BETA2,
             versions=(V1BETA2, V1BETA1),
             later=frozenset({"profiles.plugins.multiPoint", "profiles.plugins.preEnqueue"}),
@@ -147,105 +136,110 @@ CHANGES = (
             refused={V1BETA2: REMOVED},
         ),
     ),
-    Change(
+    change(
         "no-autoscaler-provider",
         "There are no algorithm providers any more; by default NodePreferAvoidPods does not score, NodeResourcesFit "
         "scores in place of NodeResourcesLeastAllocated, and VolumeRestrictions takes part in PreFilter.",
         ChangeKind.POLICY,
-        together(
-            component(providers=PROVIDERS),
-            policies(from_provider=created, gone=("provider", "hard_pod_affinity_symmetric_weight", "scheduler_name")),
+        edits.component(providers=PROVIDERS),
+        edits.policies(
+            from_provider=created, gone=("provider", "hard_pod_affinity_symmetric_weight", "scheduler_name")
         ),
     ),
-    Change(
+    change(
         "node-resources-fit-scores",
         "NodeResourcesFit scores by its scoringStrategy, of resources that the node has; the overhead of the pod does "
         "not count.",
         ChangeKind.SCORE,
-        plugins(node_resources_fit.PLUGIN_1_22),
+        edits.plugins(node_resources_fit.PLUGIN_1_22),
         source="KEP-2458",
     ),
-    Change(
+    change(
         "scores-of-resources-that-nodes-have",
         "NodeResourcesLeastAllocated, NodeResourcesMostAllocated and RequestedToCapacityRatio leave out resources that "
         "a node does not have, and scalar ones that the pod does not ask for; before, they counted with 0.",
         ChangeKind.SCORE,
-        plugins(
+        edits.plugins(
             resource_scores.NODE_RESOURCES_LEAST_ALLOCATED_1_22,
             resource_scores.NODE_RESOURCES_MOST_ALLOCATED_1_22,
             resource_scores.REQUESTED_TO_CAPACITY_RATIO_1_22,
         ),
     ),
-    Change(
+    change(
         "balanced-allocation-of-real-requests",
         "NodeResourcesBalancedAllocation goes by the standard deviation of what pods really ask for, without defaults, "
         "of any resources; the gate BalanceAttachedNodeVolumes is gone.",
         ChangeKind.SCORE,
-        together(plugins(node_resources_balanced_allocation.PLUGIN_1_22), gates(gone=("BalanceAttachedNodeVolumes",))),
+        edits.plugins(node_resources_balanced_allocation.PLUGIN_1_22),
+        edits.gates(gone=("BalanceAttachedNodeVolumes",)),
     ),
-    Change(
+    change(
         "spreading-by-the-controller-that-owns-the-pod",
         "PodTopologySpread by default, and SelectorSpread, count the pods that services and the pod's own controller "
         "select; before, those of every controller whose selector matched the pod.",
         ChangeKind.SCORE,
-        together(plugins(pod_topology_spread.PLUGIN_1_22, services.SELECTOR_SPREAD_1_22), by_named_controllers),
+        edits.plugins(pod_topology_spread.PLUGIN_1_22, services.SELECTOR_SPREAD_1_22),
+        by_named_controllers,
     ),
-    Change(
+    change(
         "inter-pod-affinity-gives-one-reason",
         "InterPodAffinity gives one reason, without a general one, and its terms may select namespaces by labels.",
         ChangeKind.REASON,
-        together(plugins(inter_pod_affinity.PLUGIN_1_22), gates({"PodAffinityNamespaceSelector": BETA})),
+        edits.plugins(inter_pod_affinity.PLUGIN_1_22),
+        edits.gates({"PodAffinityNamespaceSelector": BETA}),
         source="KEP-2249",
     ),
-    Change(
+    change(
         "nominated-node-first",
         "The node that a pod is nominated to is tried alone first: PreferNominatedNode is on.",
         ChangeKind.GATE,
-        gates({"PreferNominatedNode": BETA}),
+        edits.gates({"PreferNominatedNode": BETA}),
         source="KEP-1923",
     ),
-    Change(
+    change(
         "read-write-once-pod",
         "With the feature gate ReadWriteOncePod a claim with that access mode is for one pod at a time.",
         ChangeKind.GATE,
-        together(plugins(volume_filters.VOLUME_RESTRICTIONS_1_22), gates({"ReadWriteOncePod": ALPHA})),
+        edits.plugins(volume_filters.VOLUME_RESTRICTIONS_1_22),
+        edits.gates({"ReadWriteOncePod": ALPHA}),
         source="KEP-2485",
     ),
-    Change(
+    change(
         "volume-binding-has-a-shape",
         "VolumeBinding's args have a shape, for the feature gate VolumeCapacityPriority.",
         ChangeKind.CONFIGURATION,
-        plugins(volume_binding.PLUGIN_1_22),
+        edits.plugins(volume_binding.PLUGIN_1_22),
     ),
-    Change(
+    change(
         "policies-need-args",
         "NodeLabel, ServiceAffinity and RequestedToCapacityRatio need args: a policy that names their algorithms "
         "without an argument is refused.",
         ChangeKind.POLICY,
-        plugins(nodes.NODE_LABEL_1_22, services.SERVICE_AFFINITY_1_22),
+        edits.plugins(nodes.NODE_LABEL_1_22, services.SERVICE_AFFINITY_1_22),
     ),
-    Change(
+    change(
         "plugins-register-events",
         "Every plugin registers the events that may help a pod that it rejected, and plugins may have pods tried at "
         "once.",
         ChangeKind.QUEUE,
-        together(queueing(by_registered), cycling(activating)),
+        edits.queueing(by_registered),
+        edits.cycling(activating),
     ),
-    Change(
+    change(
         "nodes-are-looked-at-first",
         "A node that comes or changes has a pod tried again only if it passes a first look there: resources, "
         "host ports, selector and required affinity, taints of effect NoSchedule.",
         ChangeKind.QUEUE,
-        queueing(looking_first(node_resources_fit_1_20)),
+        edits.queueing(looking_first(node_resources_fit_1_20)),
     ),
-    Change(
+    change(
         "preemption-needs-victims",
         "A node where preemption would need no victim is an error, and victims that wait for Permit plugins are "
         "rejected instead of being deleted.",
         ChangeKind.PREEMPTION,
-        plugins(default_preemption.PLUGIN_1_22),
+        edits.plugins(default_preemption.PLUGIN_1_22),
     ),
-    Change(
+    change(
         "args-checked-with-the-configuration",
         "The args of plugins are checked with the whole configuration, all faults at once; before, when a plugin was "
         "made.",

@@ -17,10 +17,7 @@ from clusterstate.pod_view_1_36 import COMPARISONS, gated_pod_key_1_36, pod_key_
 from clusterstate.podinfo import ReleaseView
 from clusterstate.usage import account_1_20
 from kubescheduler.config.component.config_schema import V1, V1BETA2, V1BETA3
-from kubescheduler.config.component.format_1_36 import (
-    GONE,
-    errors_1_25,
-)
+from kubescheduler.config.component.format_1_36 import GONE, errors_1_25
 from kubescheduler.config.gates import ALPHA, BETA_OFF, LOCKED
 from kubescheduler.config.gates_elsewhere import ELSEWHERE_1_36
 from kubescheduler.core.status import REJECTED_1_36
@@ -39,24 +36,10 @@ from kubescheduler.framework.plugins import (
     volume_limits,
 )
 from kubescheduler.framework.profiles.profile_map import PROFILES_1_36
-from kubescheduler.releases import v1_4, v1_20, v1_24
+from kubescheduler.releases import edits, v1_4, v1_20, v1_24
 from kubescheduler.releases.daemon_controllers import passing, selected_1_36
-from kubescheduler.releases.release import (
-    Change,
-    ChangeKind,
-    after,
-    component,
-    cycling,
-    deciding,
-    framework,
-    gates,
-    plugins,
-    queueing,
-    release_fields,
-    together,
-    viewing,
-    wire,
-)
+from kubescheduler.releases.edits import after, change
+from kubescheduler.releases.release import ChangeKind
 from kubescheduler.sources.cluster_input import Filling, admission
 from predicates.taints import pod_tolerates_node_taints_1_36
 
@@ -121,19 +104,19 @@ def view(gates: Mapping[str, bool]) -> ReleaseView:
 
 POINTS = tuple(point for point in Point if point not in (Point.PLACEMENT_GENERATE, Point.PLACEMENT_SCORE))
 
-AS_LATER = together(
-    release_fields(
+AS_LATER = edits.together(
+    edits.release_fields(
         view=view,
         filling=Filling(partial(admission, default_manifest_1_36), default_manifest_1_36),
         daemons=replace(v1_24.RELEASE.daemons, runs_on=passing(selected_1_36, pod_tolerates_node_taints_1_36)),
         accepted=accepted,
         reads_gates_at_start=True,
     ),
-    wire(refusal=as_told),
-    framework(profiles=PROFILES_1_36, upstream_tie=HeapTie),
-    queueing(as_later),
-    cycling(cycle_as_later),
-    deciding(
+    edits.wire(refusal=as_told),
+    edits.framework(profiles=PROFILES_1_36, upstream_tie=HeapTie),
+    edits.queueing(as_later),
+    edits.cycling(cycle_as_later),
+    edits.deciding(
         rejected=REJECTED_1_36,
         collect=collect_1_36,
         note=note_1_36,
@@ -141,8 +124,8 @@ AS_LATER = together(
         wanted=wanted_1_36,
         empties=True,
     ),
-    component(points=POINTS),
-    plugins(
+    edits.component(points=POINTS),
+    edits.plugins(
         nodes.NODE_NAME_1_36,
         nodes.NODE_PORTS_1_25,
         node_resources_fit.PLUGIN_1_24,
@@ -157,73 +140,69 @@ does. They came one by one between 1.21 and 1.36, at steps that are not told apa
 release."""
 
 CHANGES = (
-    Change(
+    change(
         "v1",
         "Configurations are of v1, which refuses SelectorSpread; those of v1beta3 and v1beta2 are still read.",
         ChangeKind.CONFIGURATION,
-        together(
-            component(
-                native=V1,
-                versions=(V1, V1BETA3, V1BETA2),
-                later=frozenset(
-                    {
-                        "delayCacheUntilActive",
-                        "profiles.percentageOfNodesToScore",
-                        "profiles.plugins.placementGenerate",
-                        "profiles.plugins.placementScore",
-                        "profiles.plugins.preEnqueue",
-                    }
-                ),
-                refused={V1: frozenset({"SelectorSpread"})},
-                scheme="pkg/scheduler/apis/config/scheme/scheme.go:30",
-                errors=errors_1_25,
-                provider_problem=lambda _, __: None,
-                construction_problems=lambda *_: (),
-                gone=GONE,
+        edits.component(
+            native=V1,
+            versions=(V1, V1BETA3, V1BETA2),
+            later=frozenset(
+                {
+                    "delayCacheUntilActive",
+                    "profiles.percentageOfNodesToScore",
+                    "profiles.plugins.placementGenerate",
+                    "profiles.plugins.placementScore",
+                    "profiles.plugins.preEnqueue",
+                }
             ),
+            refused={V1: frozenset({"SelectorSpread"})},
+            scheme="pkg/scheduler/apis/config/scheme/scheme.go:30",
+            errors=errors_1_25,
+            provider_problem=lambda _, __: None,
+            construction_problems=lambda *_: (),
+            gone=GONE,
         ),
         source="KEP-785",
     ),
-    Change(
+    change(
         "images-counted-when-nodes-come",
         "ImageLocality is recorded with the number of nodes that had an image when a node came; up to 1.24 it is "
         "recorded with the number that have it when a pod is decided.",
         ChangeKind.SCORE,
-        viewing(images=ArrivedImageStates),
+        edits.viewing(images=ArrivedImageStates),
     ),
-    Change(
+    change(
         "inline-in-tree-volumes-count",
         "In-tree volumes that pods name themselves count for the limits of the CSI drivers that stand in for them.",
         ChangeKind.FILTER,
-        plugins(volume_limits.NODE_VOLUME_LIMITS_1_25, *volume_limits.NON_CSI_LIMITS_1_24),
+        edits.plugins(volume_limits.NODE_VOLUME_LIMITS_1_25, *volume_limits.NON_CSI_LIMITS_1_24),
     ),
-    Change(
+    change(
         "spread-constraints-can-be-told-more",
         "Gates turn matchLabelKeys and inclusion policies of spread constraints on; minDomains is beta, and off.",
         ChangeKind.GATE,
-        together(
-            plugins(pod_topology_spread.PLUGIN_1_25),
-            gates(
-                {
-                    "MatchLabelKeysInPodTopologySpread": ALPHA,
-                    "MinDomainsInPodTopologySpread": BETA_OFF,
-                    "NodeInclusionPolicyInPodTopologySpread": ALPHA,
-                }
-            ),
+        edits.plugins(pod_topology_spread.PLUGIN_1_25),
+        edits.gates(
+            {
+                "MatchLabelKeysInPodTopologySpread": ALPHA,
+                "MinDomainsInPodTopologySpread": BETA_OFF,
+                "NodeInclusionPolicyInPodTopologySpread": ALPHA,
+            }
         ),
         source="KEP-3094",
     ),
-    Change(
+    change(
         "assumed-pods-stay",
         "A pod that was sent to its node counts there until it is confirmed; before, for 15 minutes at most.",
         ChangeKind.QUEUE,
-        cycling(never_expiring),
+        edits.cycling(never_expiring),
     ),
-    Change(
+    change(
         "gates-of-1-25",
         "Migration of EBS, Azure and GCE volumes, ephemeral storage and budgets can no longer be turned off.",
         ChangeKind.GATE,
-        gates(
+        edits.gates(
             {
                 **dict.fromkeys(("CSIMigrationAWS", "CSIMigrationAzureDisk", "CSIMigrationGCE"), LOCKED),
                 "CSIMigrationPortworx": BETA_OFF,

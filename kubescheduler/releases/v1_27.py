@@ -21,19 +21,9 @@ from kubescheduler.framework.plugins import (
     volume_filters,
     volume_limits,
 )
-from kubescheduler.releases import v1_26
-from kubescheduler.releases.release import (
-    Change,
-    ChangeKind,
-    after,
-    component,
-    deciding,
-    gates,
-    plugins,
-    providers_run,
-    together,
-    viewing,
-)
+from kubescheduler.releases import edits, v1_26
+from kubescheduler.releases.edits import after, change
+from kubescheduler.releases.release import ChangeKind
 
 PRE_FILTERS_V1BETA2 = (
     "NodeResourcesFit",
@@ -47,101 +37,92 @@ PRE_FILTERS_V1BETA2 = (
 )
 
 CHANGES = (
-    Change(
+    change(
         "claims-for-one-pod-only",
         "A ReadWriteOncePod claim that another pod uses refuses nodes, and preemption may help: the gate is on.",
         ChangeKind.FILTER,
-        together(
-            plugins(volume_filters.VOLUME_RESTRICTIONS_1_27),
-            gates({"ReadWriteOncePod": BETA}, idle=("ReadWriteOncePod",)),
-        ),
+        edits.plugins(volume_filters.VOLUME_RESTRICTIONS_1_27),
+        edits.gates({"ReadWriteOncePod": BETA}, idle=("ReadWriteOncePod",)),
         source="KEP-2485",
     ),
-    Change(
+    change(
         "overhead-scores-in-full",
         "A pod's overhead of cpu counts in thousandths where scores add up requests; it counted in whole cores.",
         ChangeKind.SCORE,
-        together(
-            viewing(accounting=account_1_27),
-            plugins(node_resources_balanced_allocation.PLUGIN_1_27, node_resources_fit.PLUGIN_1_27),
-        ),
+        edits.viewing(accounting=account_1_27),
+        edits.plugins(node_resources_balanced_allocation.PLUGIN_1_27, node_resources_fit.PLUGIN_1_27),
     ),
-    Change(
+    change(
         "match-label-keys-and-min-domains",
         "matchLabelKeys and minDomains of spread constraints count, and an empty selector counts no pods.",
         ChangeKind.FILTER,
-        together(
-            plugins(pod_topology_spread.PLUGIN_1_27),
-            gates({"MatchLabelKeysInPodTopologySpread": BETA, "MinDomainsInPodTopologySpread": BETA}),
-        ),
+        edits.plugins(pod_topology_spread.PLUGIN_1_27),
+        edits.gates({"MatchLabelKeysInPodTopologySpread": BETA, "MinDomainsInPodTopologySpread": BETA}),
         source="KEP-3243",
     ),
-    Change(
+    change(
         "local-volumes-name-their-nodes",
         "Bound local volumes leave all nodes out but their hosts before Filter.",
         ChangeKind.REASON,
-        plugins(volume_binding.PLUGIN_1_27),
+        edits.plugins(volume_binding.PLUGIN_1_27),
     ),
-    Change(
+    change(
         "zones-looked-up-before-filter",
         "VolumeZone looks claims up before any node, so a missing one refuses the pod as a whole.",
         ChangeKind.FILTER,
-        together(plugins(volume_filters.VOLUME_ZONE_1_27), providers_run(Point.PRE_FILTER, *PRE_FILTERS_V1BETA2)),
+        edits.plugins(volume_filters.VOLUME_ZONE_1_27),
+        edits.providers_run(Point.PRE_FILTER, *PRE_FILTERS_V1BETA2),
     ),
-    Change(
+    change(
         "contradicting-terms-are-left-out",
         "A node affinity term whose names contradict each other no longer refuses the pod if another one names nodes.",
         ChangeKind.FILTER,
-        plugins(node_affinity.PLUGIN_1_27),
+        edits.plugins(node_affinity.PLUGIN_1_27),
     ),
-    Change(
+    change(
         "ignore-preferred-terms-of-existing-pods",
         "InterPodAffinity can be told to ignore preferred terms of running pods.",
         ChangeKind.CONFIGURATION,
-        plugins(inter_pod_affinity.PLUGIN_1_27),
+        edits.plugins(inter_pod_affinity.PLUGIN_1_27),
     ),
-    Change(
+    change(
         "in-tree-disks-are-csi-volumes",
         "EBS and Azure disks are always those of their CSI drivers, whatever a CSINode says.",
         ChangeKind.FILTER,
-        together(
-            plugins(volume_limits.NODE_VOLUME_LIMITS_1_27, *volume_limits.NON_CSI_LIMITS_1_27),
-            gates(gone=("CSIMigrationAWS", "CSIMigrationAzureDisk")),
-        ),
+        edits.plugins(volume_limits.NODE_VOLUME_LIMITS_1_27, *volume_limits.NON_CSI_LIMITS_1_27),
+        edits.gates(gone=("CSIMigrationAWS", "CSIMigrationAzureDisk")),
     ),
-    Change(
+    change(
         "victims-of-others-do-not-wait",
         "Only pods that the scheduler itself preempted keep a nominated pod from preempting again.",
         ChangeKind.PREEMPTION,
-        plugins(default_preemption.PLUGIN_1_27),
+        edits.plugins(default_preemption.PLUGIN_1_27),
     ),
-    Change(
+    change(
         "scores-can-be-skipped",
         "PreScore may say that a plugin has no score for a pod.",
         ChangeKind.SCORE,
-        deciding(pre_score_skips=frozenset({Code.Skip})),
+        edits.deciding(pre_score_skips=frozenset({Code.Skip})),
     ),
-    Change(
+    change(
         "scheduling-gates-by-default",
         "Pods with scheduling gates wait: PodSchedulingReadiness is on.",
         ChangeKind.QUEUE,
-        together(
-            plugins(replace(queue_and_bind.SCHEDULING_GATES_1_36, gate="PodSchedulingReadiness")),
-            gates({"PodSchedulingReadiness": BETA}),
-        ),
+        edits.plugins(replace(queue_and_bind.SCHEDULING_GATES_1_36, gate="PodSchedulingReadiness")),
+        edits.gates({"PodSchedulingReadiness": BETA}),
         source="KEP-3521",
     ),
-    Change(
+    change(
         "leader-elected-by-lease-alone",
         "The resource lock of the leader election has to be a Lease.",
         ChangeKind.CONFIGURATION,
-        component(errors=errors_1_36, locks=("leases",)),
+        edits.component(errors=errors_1_36, locks=("leases",)),
     ),
-    Change(
+    change(
         "gates-of-1-27",
         "Resizing pods in place can be turned on.",
         ChangeKind.GATE,
-        gates({"InPlacePodVerticalScaling": ALPHA}),
+        edits.gates({"InPlacePodVerticalScaling": ALPHA}),
     ),
 )
 

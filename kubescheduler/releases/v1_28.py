@@ -9,26 +9,10 @@ from msgspec.structs import replace
 from clusterstate.usage import account_1_28
 from kubescheduler.config.component.config_schema import V1, V1BETA3
 from kubescheduler.config.gates import ALPHA, BETA, Gate
-from kubescheduler.framework.plugins import (
-    inter_pod_affinity,
-    node_resources_fit,
-    pod_topology_spread,
-    volume_limits,
-)
-from kubescheduler.releases import v1_27
-from kubescheduler.releases.release import (
-    Change,
-    ChangeKind,
-    after,
-    component,
-    deciding,
-    gates,
-    plugins,
-    queueing,
-    together,
-    viewing,
-    without_later,
-)
+from kubescheduler.framework.plugins import inter_pod_affinity, node_resources_fit, pod_topology_spread, volume_limits
+from kubescheduler.releases import edits, v1_27
+from kubescheduler.releases.edits import after, change
+from kubescheduler.releases.release import ChangeKind
 from kubescheduler.releases.v1_22 import looking_first
 from predicates.resources import node_resources_fit_1_36
 
@@ -44,57 +28,54 @@ def keeping_events(older: QueuePolicy) -> QueuePolicy:
 
 
 CHANGES = (
-    Change(
+    change(
         "requests-of-zero-are-not-compared",
         "NodeResourcesFit compares cpu, memory and ephemeral storage only where a pod asks for more than 0 of them.",
         ChangeKind.FILTER,
-        together(plugins(node_resources_fit.PLUGIN_1_28), queueing(looking_first(node_resources_fit_1_36))),
+        edits.plugins(node_resources_fit.PLUGIN_1_28),
+        edits.queueing(looking_first(node_resources_fit_1_36)),
     ),
-    Change(
+    change(
         "sidecars-can-be-turned-on",
         "Requests of sidecars are added up with those of containers; with the gate off such pods fit nowhere.",
         ChangeKind.GATE,
-        together(viewing(accounting=account_1_28), gates({"SidecarContainers": ALPHA})),
+        edits.viewing(accounting=account_1_28),
+        edits.gates({"SidecarContainers": ALPHA}),
         source="KEP-753",
     ),
-    Change(
+    change(
         "spread-and-affinity-skip",
         "PodTopologySpread and InterPodAffinity give no score for pods that they do not concern.",
         ChangeKind.SCORE,
-        plugins(pod_topology_spread.PLUGIN_1_28, inter_pod_affinity.PLUGIN_1_24),
+        edits.plugins(pod_topology_spread.PLUGIN_1_28, inter_pod_affinity.PLUGIN_1_24),
     ),
-    Change(
+    change(
         "gce-disks-are-csi-volumes",
         "GCE persistent disks are always those of their CSI driver.",
         ChangeKind.FILTER,
-        together(
-            plugins(volume_limits.NODE_VOLUME_LIMITS_1_28, *volume_limits.NON_CSI_LIMITS_1_28),
-            gates({"CSIMigrationRBD": Gate(default=False, stage="deprecated")}, gone=("CSIMigrationGCE",)),
-        ),
+        edits.plugins(volume_limits.NODE_VOLUME_LIMITS_1_28, *volume_limits.NON_CSI_LIMITS_1_28),
+        edits.gates({"CSIMigrationRBD": Gate(default=False, stage="deprecated")}, gone=("CSIMigrationGCE",)),
     ),
-    Change(
+    change(
         "pre-filter-refusals-are-statuses",
         "A pod that PreFilter refuses gives every node that status; preemption leaves those out that it cannot help.",
         ChangeKind.PREEMPTION,
-        deciding(refusal_is_status=True),
+        edits.deciding(refusal_is_status=True),
     ),
-    Change(
+    change(
         "no-v1beta2",
         "Configurations of v1beta2 are not read any more; those of v1 have delayCacheUntilActive.",
         ChangeKind.CONFIGURATION,
-        together(
-            component(
-                versions=(V1, V1BETA3),
-            ),
-            without_later("delayCacheUntilActive"),
-        ),
+        edits.component(versions=(V1, V1BETA3)),
+        edits.without_later("delayCacheUntilActive"),
     ),
-    Change(
+    change(
         "queueing-hints",
         "Events during an attempt are kept for its pod, and plugins can say which help it: SchedulerQueueingHints is "
         "on.",
         ChangeKind.QUEUE,
-        together(gates({"SchedulerQueueingHints": BETA}), queueing(keeping_events)),
+        edits.gates({"SchedulerQueueingHints": BETA}),
+        edits.queueing(keeping_events),
         source="KEP-4247",
     ),
 )

@@ -13,82 +13,82 @@ from kubescheduler.framework.plugins import (
     volume_binding,
     volume_limits,
 )
-from kubescheduler.releases import v1_27, v1_29
-from kubescheduler.releases.release import Change, ChangeKind, after, component, deciding, gates, plugins, together
+from kubescheduler.releases import edits, v1_27, v1_29
+from kubescheduler.releases.edits import after, change
+from kubescheduler.releases.release import ChangeKind
 
 SAME_QUEUE_SORT = "queueSort must be the same for all profiles"
 
 CHANGES = (
-    Change(
+    change(
         "image-locality-counts-init-containers",
         "ImageLocality adds the images of init containers, and its upper threshold rises with them.",
         ChangeKind.SCORE,
-        plugins(nodes.IMAGE_LOCALITY_1_30),
+        edits.plugins(nodes.IMAGE_LOCALITY_1_30),
     ),
-    Change(
+    change(
         "no-scores-without-preferences",
         "NodeAffinity and VolumeBinding give no score for pods that have nothing to score; they gave 0.",
         ChangeKind.SCORE,
-        plugins(node_affinity.PLUGIN_1_36, volume_binding.PLUGIN_1_30),
+        edits.plugins(node_affinity.PLUGIN_1_36, volume_binding.PLUGIN_1_30),
     ),
-    Change(
+    change(
         "nodes-left-out-are-filtered-by-pre-filter",
         "Nodes that are not among those named by PreFilter plugins are UnschedulableAndUnresolvable with a reason, and "
         "preemption leaves them out.",
         ChangeKind.PREEMPTION,
-        together(deciding(outside=outside_1_30), plugins(default_preemption.PLUGIN_1_31)),
+        edits.deciding(outside=outside_1_30),
+        edits.plugins(default_preemption.PLUGIN_1_31),
     ),
-    Change(
+    change(
         "pre-filter-goes-on-when-unschedulable",
         "A PreFilter plugin that answers Unschedulable no longer ends the run; names that contradict each other are "
         "UnschedulableAndUnresolvable.",
         ChangeKind.FILTER,
-        deciding(narrow=narrow_1_36),
+        edits.deciding(narrow=narrow_1_36),
     ),
-    Change(
+    change(
         "missing-claims-are-no-errors-of-limits",
         "A missing claim is a reason of the volume limits, no error.",
         ChangeKind.REASON,
-        plugins(volume_limits.NODE_VOLUME_LIMITS_1_30, *volume_limits.NON_CSI_LIMITS_1_30),
+        edits.plugins(volume_limits.NODE_VOLUME_LIMITS_1_30, *volume_limits.NON_CSI_LIMITS_1_30),
     ),
-    Change(
+    change(
         "sidecars-refused-before-filter",
         "With SidecarContainers off, pods with sidecars are refused before any node is looked at.",
         ChangeKind.FILTER,
-        plugins(node_resources_fit.PLUGIN_1_30),
+        edits.plugins(node_resources_fit.PLUGIN_1_30),
     ),
-    Change(
+    change(
         "spread-errors-name-the-constraints",
         "Errors of topology spread constraints say which constraints could not be read.",
         ChangeKind.REASON,
-        plugins(pod_topology_spread.PLUGIN_1_30),
+        edits.plugins(pod_topology_spread.PLUGIN_1_30),
     ),
-    Change(
+    change(
         "one-node-is-enough-without-scores",
         "Where nothing scores, the search ends at the first node that fits.",
         ChangeKind.ORDER,
-        deciding(one_is_enough=True),
+        edits.deciding(one_is_enough=True),
     ),
-    Change(
+    change(
         "scheduling-gates-first",
         "SchedulingGates is first in the default plugins.",
         ChangeKind.ORDER,
-        component(multi_point=("SchedulingGates", *v1_27.MULTI_POINT[:-1])),
+        edits.component(multi_point=("SchedulingGates", *v1_27.MULTI_POINT[:-1])),
     ),
-    Change(
+    change(
         "queue-sort-text",
         "Profiles that sort the queue otherwise than the first are refused with another text.",
         ChangeKind.CONFIGURATION,
-        component(same_queue_sort=(SAME_QUEUE_SORT, SAME_QUEUE_SORT)),
+        edits.component(same_queue_sort=(SAME_QUEUE_SORT, SAME_QUEUE_SORT)),
     ),
-    Change(
+    change(
         "gates-of-1-30",
         "Scheduling gates and minDomains can no longer be turned off.",
         ChangeKind.GATE,
-        together(
-            plugins(queue_and_bind.SCHEDULING_GATES_1_36),
-            gates(gone=("MinDomainsInPodTopologySpread", "PodSchedulingReadiness")),
-        ),
+        edits.plugins(queue_and_bind.SCHEDULING_GATES_1_36),
+        edits.gates(gone=("MinDomainsInPodTopologySpread", "PodSchedulingReadiness")),
     ),
 )
 

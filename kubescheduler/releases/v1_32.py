@@ -9,24 +9,10 @@ from msgspec.structs import replace
 from clusterstate.usage import account_1_36
 from kubescheduler.config.gates import ALPHA, BETA, BETA_OFF
 from kubescheduler.framework.deciding.find_nodes import outside_1_32
-from kubescheduler.framework.plugins import (
-    default_preemption,
-    volume_binding,
-    volume_limits,
-)
-from kubescheduler.releases import v1_31
-from kubescheduler.releases.release import (
-    Change,
-    ChangeKind,
-    after,
-    deciding,
-    gates,
-    plugins,
-    queueing,
-    together,
-    viewing,
-    without_plugins,
-)
+from kubescheduler.framework.plugins import default_preemption, volume_binding, volume_limits
+from kubescheduler.releases import edits, v1_31
+from kubescheduler.releases.edits import after, change
+from kubescheduler.releases.release import ChangeKind
 
 if TYPE_CHECKING:
     from kubescheduler.queue.queue_policy import QueuePolicy
@@ -49,56 +35,57 @@ def by_hints(older: QueuePolicy) -> QueuePolicy:
 
 
 CHANGES = (
-    Change(
+    change(
         "sidecars-of-running-pods-score",
         "Where scores fill in 100m and 200Mi, sidecars of running pods are added up with the containers.",
         ChangeKind.SCORE,
-        viewing(accounting=account_1_36),
+        edits.viewing(accounting=account_1_36),
     ),
-    Change(
+    change(
         "nodes-left-out-have-a-reason",
         "Nodes that are not among those named by PreFilter plugins are UnschedulableAndUnresolvable, with the names of "
         "the plugins.",
         ChangeKind.REASON,
-        deciding(outside=outside_1_32),
+        edits.deciding(outside=outside_1_32),
     ),
-    Change(
+    change(
         "local-volumes-leave-no-node-out",
         "VolumeBinding looks at every node for bound local volumes; it looked at their hosts alone.",
         ChangeKind.REASON,
-        plugins(volume_binding.PLUGIN_1_32),
+        edits.plugins(volume_binding.PLUGIN_1_32),
     ),
-    Change(
+    change(
         "csi-limits-of-csi-nodes-alone",
         "CSINodes alone limit CSI volumes, not the node's allocatable; attached volumes that no pod uses count.",
         ChangeKind.FILTER,
-        plugins(volume_limits.NODE_VOLUME_LIMITS_1_32),
+        edits.plugins(volume_limits.NODE_VOLUME_LIMITS_1_32),
     ),
-    Change(
+    change(
         "victims-by-importance",
         "Of the victims on a node the one with the highest priority comes first, whether a budget protects it or not.",
         ChangeKind.PREEMPTION,
-        plugins(default_preemption.PLUGIN_1_36),
+        edits.plugins(default_preemption.PLUGIN_1_36),
     ),
-    Change(
+    change(
         "no-plugins-for-in-tree-disks",
         "EBSLimits, GCEPDLimits, AzureDiskLimits and CinderLimits do not exist any more.",
         ChangeKind.PLUGIN,
-        without_plugins("EBSLimits", "GCEPDLimits", "AzureDiskLimits", "CinderLimits"),
+        edits.without_plugins("EBSLimits", "GCEPDLimits", "AzureDiskLimits", "CinderLimits"),
     ),
-    Change(
+    change(
         "queueing-hints-of-plugins",
         "Plugins say of each event whether it helps a pod that they rejected, and events during an attempt are kept "
         "for its pod: SchedulerQueueingHints is on.",
         ChangeKind.QUEUE,
-        together(gates({"SchedulerQueueingHints": BETA}), queueing(by_hints)),
+        edits.gates({"SchedulerQueueingHints": BETA}),
+        edits.queueing(by_hints),
         source="KEP-4247",
     ),
-    Change(
+    change(
         "gates-of-1-32",
         "Pod-level resources and asynchronous preemption can be turned on.",
         ChangeKind.GATE,
-        gates(
+        edits.gates(
             {
                 "DynamicResourceAllocation": BETA_OFF,
                 **dict.fromkeys(("DRAAdminAccess", "PodLevelResources", "SchedulerAsyncPreemption"), ALPHA),

@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kubescheduler.config.gates import ALPHA, BETA, LOCKED
-from kubescheduler.framework.plugins import (
-    node_resources_balanced_allocation,
-    pod_topology_spread,
-    volume_binding,
-)
-from kubescheduler.releases import v1_32
-from kubescheduler.releases.release import Change, ChangeKind, after, gates, plugins, queueing, together
+from kubescheduler.framework.plugins import node_resources_balanced_allocation, pod_topology_spread, volume_binding
+from kubescheduler.releases import edits, v1_32
+from kubescheduler.releases.edits import after, change
+from kubescheduler.releases.release import ChangeKind
 
 if TYPE_CHECKING:
     from kubescheduler.queue.queue_policy import QueuePolicy
@@ -35,54 +32,50 @@ def early(older: QueuePolicy) -> QueuePolicy:
 
 
 CHANGES = (
-    Change(
+    change(
         "no-balance-for-pods-without-requests",
         "NodeResourcesBalancedAllocation gives no score for pods that ask for none of the scored resources.",
         ChangeKind.SCORE,
-        plugins(node_resources_balanced_allocation.PLUGIN_1_33),
+        edits.plugins(node_resources_balanced_allocation.PLUGIN_1_33),
         source="kubernetes #129138",
     ),
-    Change(
+    change(
         "spread-constraints-count-apart",
         "Two topology spread constraints with one key no longer share their counts.",
         ChangeKind.SCORE,
-        plugins(pod_topology_spread.PLUGIN_1_36),
+        edits.plugins(pod_topology_spread.PLUGIN_1_36),
     ),
-    Change(
+    change(
         "granted-resources-count",
         "Of a container counts the most of what it asks for, is granted and has allocated; "
         "InPlacePodVerticalScaling is on.",
         ChangeKind.GATE,
-        gates({"InPlacePodVerticalScaling": BETA}),
+        edits.gates({"InPlacePodVerticalScaling": BETA}),
         source="KEP-1287",
     ),
-    Change(
+    change(
         "storage-capacity-scoring",
         "The gate StorageCapacityScoring stands in place of VolumeCapacityPriority: nodes with more room left score "
         "higher, and volumes that are still to be provisioned count.",
         ChangeKind.SCORE,
-        together(
-            plugins(volume_binding.PLUGIN_1_36),
-            gates({"StorageCapacityScoring": ALPHA}, gone=("VolumeCapacityPriority",)),
-        ),
+        edits.plugins(volume_binding.PLUGIN_1_36),
+        edits.gates({"StorageCapacityScoring": ALPHA}, gone=("VolumeCapacityPriority",)),
         source="KEP-4049",
     ),
-    Change(
+    change(
         "back-off-in-whole-seconds",
         "Back-offs end at whole seconds, and a pod in back-off that did not err is tried when there is nothing else to "
         "do: SchedulerPopFromBackoffQ is on.",
         ChangeKind.QUEUE,
-        together(
-            queueing(early),
-            gates({"SchedulerPopFromBackoffQ": BETA}, idle=("SchedulerPopFromBackoffQ",)),
-        ),
+        edits.queueing(early),
+        edits.gates({"SchedulerPopFromBackoffQ": BETA}, idle=("SchedulerPopFromBackoffQ",)),
         source="KEP-5142",
     ),
-    Change(
+    change(
         "gates-of-1-33",
         "Sidecars and inclusion policies can no longer be turned off; preemption is asynchronous.",
         ChangeKind.GATE,
-        gates(
+        edits.gates(
             {
                 **dict.fromkeys(
                     ("CSIMigrationPortworx", "NodeInclusionPolicyInPodTopologySpread", "SidecarContainers"), LOCKED

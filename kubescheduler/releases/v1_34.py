@@ -14,18 +14,9 @@ from kubescheduler.framework.plugins import (
     nodes,
     volume_filters,
 )
-from kubescheduler.releases import v1_33
-from kubescheduler.releases.release import (
-    Change,
-    ChangeKind,
-    after,
-    component,
-    cycling,
-    gates,
-    plugins,
-    queueing,
-    together,
-)
+from kubescheduler.releases import edits, v1_33
+from kubescheduler.releases.edits import after, change
+from kubescheduler.releases.release import ChangeKind
 from kubescheduler.releases.v1_30 import SAME_QUEUE_SORT
 
 if TYPE_CHECKING:
@@ -48,85 +39,82 @@ def announcing(older: ReleaseCycles) -> ReleaseCycles:
 
 
 CHANGES = (
-    Change(
+    change(
         "nodes-too-small-are-unresolvable",
         "Where a pod asks for more than a node has at all, NodeResourcesFit answers UnschedulableAndUnresolvable, so "
         "preemption leaves the node out.",
         ChangeKind.FILTER,
-        plugins(node_resources_fit.PLUGIN_1_34),
+        edits.plugins(node_resources_fit.PLUGIN_1_34),
     ),
-    Change(
+    change(
         "host-ports-of-sidecars",
         "Host ports of init containers that are always restarted count.",
         ChangeKind.FILTER,
-        plugins(nodes.NODE_PORTS_1_36),
+        edits.plugins(nodes.NODE_PORTS_1_36),
     ),
-    Change(
+    change(
         "own-namespace-selectors-match-no-labels",
         "A namespaceSelector of a pod's own affinity term that fits the empty set of labels picks pods of every "
         "namespace.",
         ChangeKind.FILTER,
-        plugins(inter_pod_affinity.PLUGIN_1_36),
+        edits.plugins(inter_pod_affinity.PLUGIN_1_36),
     ),
-    Change(
+    change(
         "dynamic-resources-ga",
         "DynamicResources is in the default plugins: pods wait for devices that their ResourceClaims ask for.",
         ChangeKind.PLUGIN,
-        together(
-            plugins(dynamic_resources.PLUGIN_1_34),
-            gates(
-                {
-                    "DRAAdminAccess": BETA,
-                    "DRAPrioritizedList": BETA,
-                    "DRAResourceClaimDeviceStatus": BETA,
-                    "DRASchedulerFilterTimeout": BETA,
-                    "DynamicResourceAllocation": GA,
-                    **dict.fromkeys(
-                        ("DRAConsumableCapacity", "DRADeviceBindingConditions", "DRAExtendedResource"), ALPHA
-                    ),
-                }
-            ),
+        edits.plugins(dynamic_resources.PLUGIN_1_34),
+        edits.gates(
+            {
+                "DRAAdminAccess": BETA,
+                "DRAPrioritizedList": BETA,
+                "DRAResourceClaimDeviceStatus": BETA,
+                "DRASchedulerFilterTimeout": BETA,
+                "DynamicResourceAllocation": GA,
+                **dict.fromkeys(("DRAConsumableCapacity", "DRADeviceBindingConditions", "DRAExtendedResource"), ALPHA),
+            }
         ),
         source="KEP-4381",
     ),
-    Change(
+    change(
         "pod-level-resources",
         "Requests of a pod as a whole stand in place of the sums of its containers: PodLevelResources is on.",
         ChangeKind.GATE,
-        gates({"PodLevelResources": BETA}),
+        edits.gates({"PodLevelResources": BETA}),
         source="KEP-2837",
     ),
-    Change(
+    change(
         "claims-in-use-text",
         "The reason for a ReadWriteOncePod claim that is in use is worded otherwise.",
         ChangeKind.REASON,
-        plugins(volume_filters.VOLUME_RESTRICTIONS_1_36),
+        edits.plugins(volume_filters.VOLUME_RESTRICTIONS_1_36),
     ),
-    Change(
+    change(
         "back-off-counts-rejections-and-errors-apart",
         "Back-offs grow with the attempts that found no node, or with the errors in a row; before, with all attempts.",
         ChangeKind.QUEUE,
-        queueing(counting_apart),
+        edits.queueing(counting_apart),
     ),
-    Change(
+    change(
         "nominated-before-binding",
         "With the feature gate NominatedNodeNameForExpectation a pod whose binding takes its time is nominated to its "
         "node before.",
         ChangeKind.GATE,
-        together(cycling(announcing), gates({"NominatedNodeNameForExpectation": ALPHA})),
+        edits.cycling(announcing),
+        edits.gates({"NominatedNodeNameForExpectation": ALPHA}),
         source="KEP-5278",
     ),
-    Change(
+    change(
         "queue-sort-text-shorter",
         "Profiles that sort the queue otherwise than the first are refused with a shorter text.",
         ChangeKind.CONFIGURATION,
-        component(same_queue_sort=("must be the same for all profiles", SAME_QUEUE_SORT)),
+        edits.component(same_queue_sort=("must be the same for all profiles", SAME_QUEUE_SORT)),
     ),
-    Change(
+    change(
         "gates-of-1-34",
         "Queueing hints can no longer be turned off; VolumeAttributesClass is on, API calls are asynchronous.",
         ChangeKind.GATE,
-        gates(
+        edits.gates(
             {
                 "SchedulerAsyncAPICalls": BETA,
                 "SchedulerQueueingHints": LOCKED,

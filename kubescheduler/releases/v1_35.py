@@ -4,59 +4,56 @@ from __future__ import annotations
 
 from kubescheduler.config.gates import ALPHA, BETA, BETA_OFF, LOCKED
 from kubescheduler.framework.deciding.opportunistic_batch import opportunistic_batching
-from kubescheduler.framework.plugins import (
-    dynamic_resources,
-    nodes,
-    pod_groups,
-)
-from kubescheduler.releases import v1_34
-from kubescheduler.releases.release import Change, ChangeKind, after, at_every_point, deciding, gates, plugins, together
+from kubescheduler.framework.plugins import dynamic_resources, nodes, pod_groups
+from kubescheduler.releases import edits, v1_34
+from kubescheduler.releases.edits import after, change
+from kubescheduler.releases.release import ChangeKind
 
 CHANGES = (
-    Change(
+    change(
         "untolerated-taints-one-reason",
         "The reason of TaintToleration no longer names the taint, so nodes with different taints count together.",
         ChangeKind.REASON,
-        plugins(nodes.TAINT_TOLERATION_1_36),
+        edits.plugins(nodes.TAINT_TOLERATION_1_36),
     ),
-    Change(
+    change(
         "dynamic-resources-scores",
         "DynamicResources scores, with weight 2: of requests with alternatives the better ones score higher.",
         ChangeKind.SCORE,
-        plugins(dynamic_resources.PLUGIN_1_35),
+        edits.plugins(dynamic_resources.PLUGIN_1_35),
         source="KEP-4816",
     ),
-    Change(
+    change(
         "opportunistic-batching",
         "A pod that looks like the one before it takes the next node of the ranking kept from that: "
         "OpportunisticBatching is on.",
         ChangeKind.ORDER,
-        together(deciding(batching=opportunistic_batching), gates({"OpportunisticBatching": BETA})),
+        edits.deciding(batching=opportunistic_batching),
+        edits.gates({"OpportunisticBatching": BETA}),
         source="KEP-5598",
     ),
-    Change(
+    change(
         "node-declared-features",
         "The plugin NodeDeclaredFeatures is registered; its gate is off.",
         ChangeKind.PLUGIN,
-        together(at_every_point(nodes.NODE_DECLARED_FEATURES_1_35), gates({"NodeDeclaredFeatures": ALPHA})),
+        edits.at_every_point(nodes.NODE_DECLARED_FEATURES_1_35),
+        edits.gates({"NodeDeclaredFeatures": ALPHA}),
         source="KEP-5328",
     ),
-    Change(
+    change(
         "gang-scheduling",
         "The plugin GangScheduling lets pods of a group wait for each other; its gate is off.",
         ChangeKind.PLUGIN,
-        together(
-            at_every_point(pod_groups.GANG_SCHEDULING_1_36),
-            gates({"GangScheduling": ALPHA, "GenericWorkload": ALPHA}, idle=("GenericWorkload",)),
-        ),
+        edits.at_every_point(pod_groups.GANG_SCHEDULING_1_36),
+        edits.gates({"GangScheduling": ALPHA, "GenericWorkload": ALPHA}, idle=("GenericWorkload",)),
         source="KEP-4671",
     ),
-    Change(
+    change(
         "gates-of-1-35",
         "Resizing pods in place and dynamic resource allocation can no longer be turned off; comparing tolerations, "
         "limits of volumes without a driver, device taint rules and resizing pod-level resources can be turned on.",
         ChangeKind.GATE,
-        gates(
+        edits.gates(
             {
                 "DynamicResourceAllocation": LOCKED,
                 "InPlacePodVerticalScaling": LOCKED,

@@ -13,98 +13,87 @@ from kubescheduler.framework.plugins import (
     pod_groups,
     volume_limits,
 )
-from kubescheduler.releases import v1_35
-from kubescheduler.releases.release import (
-    Change,
-    ChangeKind,
-    after,
-    at_every_point,
-    component,
-    gates,
-    plugins,
-    together,
-)
+from kubescheduler.releases import edits, v1_35
+from kubescheduler.releases.edits import after, change
+from kubescheduler.releases.release import ChangeKind
 
 CHANGES = (
-    Change(
+    change(
         "balanced-allocation-compares-with-and-without-the-pod",
         "NodeResourcesBalancedAllocation scores what the pod changes of a node's balance, not the balance with it.",
         ChangeKind.SCORE,
-        plugins(node_resources_balanced_allocation.PLUGIN_1_36),
+        edits.plugins(node_resources_balanced_allocation.PLUGIN_1_36),
     ),
-    Change(
+    change(
         "image-locality-counts-image-volumes",
         "ImageLocality adds the images of image volumes to those of containers.",
         ChangeKind.SCORE,
-        plugins(nodes.IMAGE_LOCALITY_1_36),
+        edits.plugins(nodes.IMAGE_LOCALITY_1_36),
     ),
-    Change(
+    change(
         "node-declared-features-by-default",
         "NodeDeclaredFeatures refuses nodes that do not declare the features a pod needs; it was off.",
         ChangeKind.FILTER,
-        together(plugins(nodes.NODE_DECLARED_FEATURES_1_36), gates({"NodeDeclaredFeatures": BETA}, needs=NEEDS_1_36)),
+        edits.plugins(nodes.NODE_DECLARED_FEATURES_1_36),
+        edits.gates({"NodeDeclaredFeatures": BETA}, needs=NEEDS_1_36),
         source="KEP-5328",
     ),
-    Change(
+    change(
         "pod-level-resources-resized",
         "For pods with requests of their own, what is being resized counts: InPlacePodLevelResourcesVerticalScaling "
         "is on.",
         ChangeKind.GATE,
-        gates({"InPlacePodLevelResourcesVerticalScaling": BETA}),
+        edits.gates({"InPlacePodLevelResourcesVerticalScaling": BETA}),
         source="KEP-5419",
     ),
-    Change(
+    change(
         "portworx-volumes-are-csi-volumes",
         "Portworx volumes are always those of their CSI driver, whatever a CSINode says.",
         ChangeKind.FILTER,
-        plugins(volume_limits.NODE_VOLUME_LIMITS_1_36),
+        edits.plugins(volume_limits.NODE_VOLUME_LIMITS_1_36),
     ),
-    Change(
+    change(
         "dynamic-resources-by-default",
         "Extended resources of device classes, device taints, partitionable devices, binding conditions and consumable "
         "capacity are on.",
         ChangeKind.GATE,
-        together(
-            plugins(dynamic_resources.PLUGIN_1_36),
-            gates(
-                {
-                    **dict.fromkeys(
-                        (
-                            "DRAConsumableCapacity",
-                            "DRADeviceBindingConditions",
-                            "DRADeviceTaints",
-                            "DRAExtendedResource",
-                            "DRAPartitionableDevices",
-                        ),
-                        BETA,
+        edits.plugins(dynamic_resources.PLUGIN_1_36),
+        edits.gates(
+            {
+                **dict.fromkeys(
+                    (
+                        "DRAConsumableCapacity",
+                        "DRADeviceBindingConditions",
+                        "DRADeviceTaints",
+                        "DRAExtendedResource",
+                        "DRAPartitionableDevices",
                     ),
-                    **dict.fromkeys(
-                        ("DRAListTypeAttributes", "DRANodeAllocatableResources", "DRAWorkloadResourceClaims"), ALPHA
-                    ),
-                    "DRAAdminAccess": LOCKED,
-                    "DRADeviceTaintRules": BETA_OFF,
-                    "DRAPrioritizedList": GA,
-                    "VolumeAttributesClass": LOCKED,
-                },
-                gone=("CSIMigrationPortworx",),
-                idle=("DRAListTypeAttributes", "DRANodeAllocatableResources", "DRAWorkloadResourceClaims"),
-                elsewhere=ELSEWHERE_1_36,
-            ),
+                    BETA,
+                ),
+                **dict.fromkeys(
+                    ("DRAListTypeAttributes", "DRANodeAllocatableResources", "DRAWorkloadResourceClaims"), ALPHA
+                ),
+                "DRAAdminAccess": LOCKED,
+                "DRADeviceTaintRules": BETA_OFF,
+                "DRAPrioritizedList": GA,
+                "VolumeAttributesClass": LOCKED,
+            },
+            gone=("CSIMigrationPortworx",),
+            idle=("DRAListTypeAttributes", "DRANodeAllocatableResources", "DRAWorkloadResourceClaims"),
+            elsewhere=ELSEWHERE_1_36,
         ),
     ),
-    Change(
+    change(
         "placements-of-pod-groups",
         "Plugins can place groups of pods (TopologyPlacementGenerator, PodGroupPodsCount), off by default; "
         "NodeResourcesFit is at placementScore.",
         ChangeKind.PLUGIN,
-        together(
-            component(points=tuple(Point), later=frozenset()),
-            plugins(node_resources_fit.PLUGIN_1_36),
-            at_every_point(pod_groups.TOPOLOGY_PLACEMENT_GENERATOR_1_36, pod_groups.POD_GROUP_PODS_COUNT_1_36),
-            gates(
-                {"TopologyAwareWorkloadScheduling": ALPHA, "WorkloadAwarePreemption": ALPHA},
-                idle=("TopologyAwareWorkloadScheduling", "WorkloadAwarePreemption"),
-            ),
+        edits.component(points=tuple(Point), later=frozenset()),
+        edits.plugins(node_resources_fit.PLUGIN_1_36),
+        edits.at_every_point(pod_groups.TOPOLOGY_PLACEMENT_GENERATOR_1_36, pod_groups.POD_GROUP_PODS_COUNT_1_36),
+        edits.gates(
+            {"TopologyAwareWorkloadScheduling": ALPHA, "WorkloadAwarePreemption": ALPHA},
+            idle=("TopologyAwareWorkloadScheduling", "WorkloadAwarePreemption"),
         ),
     ),
 )
