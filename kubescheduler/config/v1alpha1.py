@@ -35,6 +35,7 @@ from kubescheduler.framework.args.document_schema import (
     Field,
     ListOf,
     Struct,
+    fields,
     written,
 )
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, ClientConnection, LeaderElection
@@ -99,27 +100,16 @@ class V1Alpha1Config(msgspec.Struct, frozen=True):
 # --- keys ----------------------------------------------------------------------------------
 
 
-_FILE = Struct("SchedulerPolicyFileSource", given_values, (Field("path", "path", TEXT),))
-_CONFIG_MAP = Struct(
-    "SchedulerPolicyConfigMapSource",
-    ConfigMapName,
-    (Field("namespace", "namespace", TEXT), Field("name", "name", TEXT)),
-)
-_POLICY = Struct(
-    "SchedulerPolicySource", given_values, (Field("file", "file", _FILE), Field("configMap", "config_map", _CONFIG_MAP))
-)
-_SOURCE = Struct(
-    "SchedulerAlgorithmSource",
-    given_values,
-    (Field("policy", "policy", _POLICY), Field("provider", "provider", TEXT)),
-)
+_FILE = Struct("SchedulerPolicyFileSource", given_values, fields(path=TEXT))
+_CONFIG_MAP = Struct("SchedulerPolicyConfigMapSource", ConfigMapName, fields(namespace=TEXT, name=TEXT))
+_POLICY = Struct("SchedulerPolicySource", given_values, fields(file=_FILE, config_map=_CONFIG_MAP))
+_SOURCE = Struct("SchedulerAlgorithmSource", given_values, fields(policy=_POLICY, provider=TEXT))
 _ELECTION = msgspec.structs.replace(
     LEADER_ELECTION,
     name="KubeSchedulerLeaderElectionConfiguration",
     fields=(
         *LEADER_ELECTION.fields,
-        Field("lockObjectName", "lock_object_name", TEXT),
-        Field("lockObjectNamespace", "lock_object_namespace", TEXT),
+        *fields(lock_object_name=TEXT, lock_object_namespace=TEXT),
     ),
     parts=lambda election: {
         **msgspec.structs.asdict(election),
@@ -146,44 +136,32 @@ CONFIGURATION_V1ALPHA1 = Struct(
     (
         Field("schedulerName", "scheduler_name", TEXT),
         Field("algorithmSource", "source", _SOURCE),
-        Field("hardPodAffinitySymmetricWeight", "hard_pod_affinity_symmetric_weight", INT32),
-        Field("leaderElection", "leader_election", _ELECTION),
-        Field("clientConnection", "client_connection", CLIENT_CONNECTION),
-        Field("healthzBindAddress", "healthz_bind_address", TEXT),
-        Field("metricsBindAddress", "metrics_bind_address", TEXT),
-        Field("enableProfiling", "enable_profiling", BOOL),
-        Field("enableContentionProfiling", "enable_contention_profiling", BOOL),
-        Field("disablePreemption", "disable_preemption", BOOL),
-        Field("percentageOfNodesToScore", "percentage_of_nodes_to_score", INT32),
-        Field("bindTimeoutSeconds", "bind_timeout_seconds", INT64),
-        Field("plugins", "plugins", _PLUGINS),
-        Field(
-            "pluginConfig",
-            "plugin_config",
-            ListOf(
-                Struct("PluginConfig", given_values, (Field("name", "name", TEXT), Field("args", "args", Anything())))
-            ),
+        *fields(
+            hard_pod_affinity_symmetric_weight=INT32,
+            leader_election=_ELECTION,
+            client_connection=CLIENT_CONNECTION,
+            healthz_bind_address=TEXT,
+            metrics_bind_address=TEXT,
+            enable_profiling=BOOL,
+            enable_contention_profiling=BOOL,
+            disable_preemption=BOOL,
+            percentage_of_nodes_to_score=INT32,
+            bind_timeout_seconds=INT64,
+            plugins=_PLUGINS,
+            plugin_config=ListOf(Struct("PluginConfig", given_values, fields(name=TEXT, args=Anything()))),
         ),
     ),
     parts=_parts,
 )
 
 
-def _with_fields(struct: Struct, *fields: Field) -> Struct:
-    """With other fields in place of those of the same keys, or behind them."""
-    by_key = {field.key: field for field in (*struct.fields, *fields)}
-    return msgspec.structs.replace(struct, fields=tuple(by_key.values()))
-
-
-CONFIGURATION_1_18 = _with_fields(
-    CONFIGURATION_V1ALPHA1,
+CONFIGURATION_1_18 = CONFIGURATION_V1ALPHA1.with_fields(
     Field(
         "plugins",
         "plugins",
         msgspec.structs.replace(_PLUGINS, fields=tuple(f for f in _PLUGINS.fields if f.key != "normalizeScore")),
     ),
-    Field("podInitialBackoffSeconds", "pod_initial_backoff_seconds", INT64),
-    Field("podMaxBackoffSeconds", "pod_max_backoff_seconds", INT64),
+    *fields(pod_initial_backoff_seconds=INT64, pod_max_backoff_seconds=INT64),
 )
 
 

@@ -17,7 +17,7 @@ DEFAULT_TIMEOUT_NS = 5_000_000_000
 class ManagedResource(msgspec.Struct, frozen=True):
     """An extended resource the extender looks after; ``ignored_by_scheduler`` takes it out of PodFitsResources."""
 
-    name: str
+    name: str = ""
     ignored_by_scheduler: bool = False
 
 
@@ -54,7 +54,7 @@ def masked(url: str) -> str:
 class ExtenderConfig(msgspec.Struct, frozen=True):
     """One extender. A verb left empty is a call the extender does not support. ``http_timeout_ns`` 0 means 5 s."""
 
-    url_prefix: str
+    url_prefix: str = ""
     filter_verb: str = ""
     prioritize_verb: str = ""
     preempt_verb: str = ""

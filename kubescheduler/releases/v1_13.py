@@ -17,8 +17,7 @@ from clusterstate.podinfo import ReleaseView, pod_key
 from clusterstate.selectors.pod_affinity import affinity_uses
 from clusterstate.usage import account_1_16, tracked_1_16
 from kubescheduler.config.config_text import read_policy_file
-from kubescheduler.config.gates import ALL_ALPHA, ALPHA, BETA, GA, LOCKED, Gate, ReleaseGates
-from kubescheduler.config.gates_elsewhere import ELSEWHERE_1_13
+from kubescheduler.config.gates import ALL_ALPHA, ALPHA, BETA, ELSEWHERE_1_13, GA, LOCKED, Gate, ReleaseGates
 from kubescheduler.config.policy.policy_1_16 import (
     POLICY_1_13,
     hard_weight_error,

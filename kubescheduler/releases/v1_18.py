@@ -23,8 +23,7 @@ from kubescheduler.config.component.format_1_20 import (
     written_args_1_20,
     written_sets_1_20,
 )
-from kubescheduler.config.gates import ALL_ALPHA_AND_BETA, BETA, BETA_OFF, LOCKED
-from kubescheduler.config.gates_elsewhere import ELSEWHERE_1_20
+from kubescheduler.config.gates import ALL_ALPHA_AND_BETA, BETA, BETA_OFF, ELSEWHERE_1_20, LOCKED
 from kubescheduler.config.policy.policy_1_16 import hard_weight_error
 from kubescheduler.config.policy.policy_1_20_plugins import (
     DEFAULT_LISTS_1_20,

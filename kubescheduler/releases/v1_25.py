@@ -18,8 +18,7 @@ from clusterstate.podinfo import ReleaseView
 from clusterstate.usage import account_1_20
 from kubescheduler.config.component.config_schema import V1, V1BETA2, V1BETA3
 from kubescheduler.config.component.format_1_36 import GONE, errors_1_25
-from kubescheduler.config.gates import ALPHA, BETA_OFF, LOCKED
-from kubescheduler.config.gates_elsewhere import ELSEWHERE_1_36
+from kubescheduler.config.gates import ALPHA, BETA_OFF, ELSEWHERE_1_36, LOCKED
 from kubescheduler.core.status import REJECTED_1_36
 from kubescheduler.extender.wire import as_told
 from kubescheduler.framework.contract.profile import Point

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from clusterstate.usage import account_1_28
 from kubescheduler.config.component.config_schema import V1, V1BETA3
-from kubescheduler.config.gates import ALPHA, BETA, Gate
+from kubescheduler.config.gates import ALPHA, BETA, DEPRECATED
 from kubescheduler.framework.plugins import inter_pod_affinity, node_resources_fit, pod_topology_spread, volume_limits
 from kubescheduler.releases import edits, v1_27
 from kubescheduler.releases.edits import after, change
@@ -54,7 +54,7 @@ CHANGES = (
         "GCE persistent disks are always those of their CSI driver.",
         ChangeKind.FILTER,
         edits.plugins(volume_limits.NODE_VOLUME_LIMITS_1_28, *volume_limits.NON_CSI_LIMITS_1_28),
-        edits.gates({"CSIMigrationRBD": Gate(default=False, stage="deprecated")}, gone=("CSIMigrationGCE",)),
+        edits.gates({"CSIMigrationRBD": DEPRECATED}, gone=("CSIMigrationGCE",)),
     ),
     change(
         "pre-filter-refusals-are-statuses",

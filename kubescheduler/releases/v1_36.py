@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from kubescheduler.config.gates import ALPHA, BETA, BETA_OFF, GA, LOCKED
-from kubescheduler.config.gates_elsewhere import ELSEWHERE_1_36, NEEDS_1_36
+from kubescheduler.config.gates import ALPHA, BETA, BETA_OFF, ELSEWHERE_1_36, GA, LOCKED, NEEDS_1_36
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins import (
     dynamic_resources,

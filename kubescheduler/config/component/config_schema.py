@@ -21,6 +21,7 @@ from kubescheduler.framework.args.document_schema import (
     Field,
     ListOf,
     Struct,
+    fields,
 )
 from kubescheduler.framework.contract.profile import Enabled, PluginSet, Point
 
@@ -117,12 +118,10 @@ _PLUGIN_FIELDS = (Field("name", "name", TEXT, always=True), Field("weight", "wei
 PLUGIN_SET = Struct(
     "PluginSet",
     PluginSet,
-    (
-        Field("enabled", "enabled", ListOf(Struct("Plugin", _enabled, _PLUGIN_FIELDS, omits_zero=True))),
-        Field(
-            "disabled",
-            "disabled",
-            ListOf(Struct("Plugin", _disabled, _PLUGIN_FIELDS, omits_zero=True, parts=lambda name: {"name": name})),
+    fields(
+        enabled=ListOf(Struct("Plugin", _enabled, _PLUGIN_FIELDS, omits_zero=True)),
+        disabled=ListOf(
+            Struct("Plugin", _disabled, _PLUGIN_FIELDS, omits_zero=True, parts=lambda name: {"name": name})
         ),
     ),
 )
@@ -135,87 +134,70 @@ LEADER_ELECTION = Struct(
         Field("leaseDuration", "lease_duration_ns", GO_DURATION),
         Field("renewDeadline", "renew_deadline_ns", GO_DURATION),
         Field("retryPeriod", "retry_period_ns", GO_DURATION),
-        Field("resourceLock", "resource_lock", TEXT),
-        Field("resourceName", "resource_name", TEXT),
-        Field("resourceNamespace", "resource_namespace", TEXT),
+        *fields(resource_lock=TEXT, resource_name=TEXT, resource_namespace=TEXT),
     ),
 )
 
 CLIENT_CONNECTION = Struct(
     "ClientConnectionConfiguration",
     given_values,
-    (
-        Field("kubeconfig", "kubeconfig", TEXT),
-        Field("acceptContentTypes", "accept_content_types", TEXT),
-        Field("contentType", "content_type", TEXT),
-        Field("qps", "qps", FLOAT),
-        Field("burst", "burst", INT32),
-    ),
+    fields(kubeconfig=TEXT, accept_content_types=TEXT, content_type=TEXT, qps=FLOAT, burst=INT32),
 )
 
-_OTHERWISE = {
-    "weight": Field("weight", "weight", INT64),
-    "enableHttps": Field("enableHTTPS", "enable_https", BOOL),
-    "httpTimeout": Field("httpTimeout", "http_timeout_ns", GO_DURATION),
-}
 COMPONENT_EXTENDER = msgspec.structs.replace(
-    EXTENDER,
+    EXTENDER.with_fields(
+        Field("weight", "weight", INT64),
+        Field("enableHTTPS", "enable_https", BOOL),
+        Field("httpTimeout", "http_timeout_ns", GO_DURATION),
+    ),
     name="Extender",
-    fields=tuple(_OTHERWISE.get(field.key, field) for field in EXTENDER.fields),
     fold_case=False,
 )
 """An extender: as in policies, but for durations in Go's form and keys in their exact case."""
 
-_ADDRESSES = (
-    Field("healthzBindAddress", "healthz_bind_address", TEXT),
-    Field("metricsBindAddress", "metrics_bind_address", TEXT),
-)
+_ADDRESSES = fields(healthz_bind_address=TEXT, metrics_bind_address=TEXT)
 
 
-_OF_V1ALPHA2 = (
-    Field("disablePreemption", "disable_preemption", BOOL),
-    Field("bindTimeoutSeconds", "bind_timeout_seconds", INT64),
-)
+_OF_V1ALPHA2 = fields(disable_preemption=BOOL, bind_timeout_seconds=INT64)
 
 
 def _profile(version: str) -> Struct:
-    fields = (
-        Field("schedulerName", "scheduler_name", TEXT),
-        Field(
-            "plugins",
-            "plugins",
-            Struct("Plugins", given_values, tuple(Field(member, member, PLUGIN_SET) for member in MEMBERS[version])),
+    keys = (
+        *fields(
+            scheduler_name=TEXT,
+            plugins=Struct(
+                "Plugins", given_values, tuple(Field(member, member, PLUGIN_SET) for member in MEMBERS[version])
+            ),
         ),
         Field(
             "pluginConfig",
             "plugin_config",
-            ListOf(
-                Struct("PluginConfig", PluginConfig, (Field("name", "name", TEXT), Field("args", "args", Anything())))
-            ),
+            ListOf(Struct("PluginConfig", PluginConfig, fields(name=TEXT, args=Anything()))),
             always=True,
         ),
     )
     percentage = Field("percentageOfNodesToScore", "percentage_of_nodes_to_score", INT32)
-    return Struct("KubeSchedulerProfile", WrittenProfile, (*fields, percentage) if version == V1 else fields)
+    return Struct("KubeSchedulerProfile", WrittenProfile, (*keys, percentage) if version == V1 else keys)
 
 
 def _configuration(version: str) -> Struct:
-    fields = (
-        *(() if version == V1ALPHA2 else (Field("parallelism", "parallelism", INT32),)),
-        Field("leaderElection", "leader_election", LEADER_ELECTION),
-        Field("clientConnection", "client_connection", CLIENT_CONNECTION),
+    keys = (
+        *(() if version == V1ALPHA2 else fields(parallelism=INT32)),
+        *fields(leader_election=LEADER_ELECTION, client_connection=CLIENT_CONNECTION),
         *(_ADDRESSES if version in (V1ALPHA2, V1BETA1, V1BETA2) else ()),
-        Field("enableProfiling", "enable_profiling", BOOL),
-        Field("enableContentionProfiling", "enable_contention_profiling", BOOL),
-        Field("percentageOfNodesToScore", "percentage_of_nodes_to_score", INT32),
-        Field("podInitialBackoffSeconds", "pod_initial_backoff_seconds", INT64),
-        Field("podMaxBackoffSeconds", "pod_max_backoff_seconds", INT64),
-        Field("profiles", "profiles", ListOf(_profile(version))),
-        Field("extenders", "extenders", ListOf(COMPONENT_EXTENDER)),
+        *fields(
+            enable_profiling=BOOL,
+            enable_contention_profiling=BOOL,
+            percentage_of_nodes_to_score=INT32,
+            pod_initial_backoff_seconds=INT64,
+            pod_max_backoff_seconds=INT64,
+            profiles=ListOf(_profile(version)),
+            extenders=ListOf(COMPONENT_EXTENDER),
+        ),
         *(_OF_V1ALPHA2 if version == V1ALPHA2 else ()),
-        *((Field("delayCacheUntilActive", "delay_cache_until_active", BOOL),) if version == V1 else ()),
+        *(fields(delay_cache_until_active=BOOL) if version == V1 else ()),
     )
-    return Struct(KIND, Written, fields)
+    return Struct(KIND, Written, keys)
 
 
 CONFIGURATION = {version: _configuration(version) for version in MEMBERS}

@@ -38,13 +38,12 @@ from kubescheduler.config.policy.policy_model import (
     POLICY,
     PREDICATE,
     Policy,
-    new_extender,
     policy_keys,
     priority_entry,
     ratio,
 )
-from kubescheduler.extender.config import TLSConfig
-from kubescheduler.framework.args.document_schema import BOOL, BYTES, DURATION, INT, TEXT, Field, ListOf, Struct
+from kubescheduler.extender.config import ExtenderConfig, TLSConfig
+from kubescheduler.framework.args.document_schema import BOOL, BYTES, DURATION, INT, TEXT, Field, ListOf, Struct, fields
 from kubescheduler.framework.args.field_errors import aggregate
 
 if TYPE_CHECKING:
@@ -291,26 +290,16 @@ TLS = Struct(
 
 EXTENDER = Struct(
     "ExtenderConfig",
-    new_extender,
+    ExtenderConfig,
     (
-        Field("urlPrefix", "url_prefix", TEXT),
-        Field("filterVerb", "filter_verb", TEXT),
-        Field("prioritizeVerb", "prioritize_verb", TEXT),
-        Field("weight", "weight", INT),
-        Field("enableHttps", "enable_https", BOOL),
+        *fields(url_prefix=TEXT, filter_verb=TEXT, prioritize_verb=TEXT, weight=INT, enable_https=BOOL),
         Field("tlsConfig", "tls", TLS),
         Field("httpTimeout", "http_timeout_ns", DURATION),
     ),
 )
 
 POLICY_1_4 = Struct(
-    "Policy",
-    Policy,
-    (
-        Field("predicates", "predicates", ListOf(PREDICATE)),
-        Field("priorities", "priorities", ListOf(PRIORITY)),
-        Field("extenders", "extenders", ListOf(EXTENDER)),
-    ),
+    "Policy", Policy, fields(predicates=ListOf(PREDICATE), priorities=ListOf(PRIORITY), extenders=ListOf(EXTENDER))
 )
 
 # --- reading -------------------------------------------------------------------------------

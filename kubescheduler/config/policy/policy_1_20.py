@@ -74,6 +74,7 @@ from kubescheduler.framework.args.document_schema import (
     Field,
     ListOf,
     Struct,
+    fields,
 )
 from kubescheduler.framework.args.field_errors import FieldError, aggregate, invalid
 from kubescheduler.framework.contract.profile import SchedulerConfig
@@ -93,43 +94,36 @@ _TYPE_PATHS = (("kind",), ("apiVersion",))
 # --- keys -------------------------------------------------------------------------------------
 
 
-POINT = Struct(
-    "UtilizationShapePoint",
-    UtilizationPoint,
-    (Field("utilization", "utilization", INT32), Field("score", "score", INT32)),
-)
+POINT = Struct("UtilizationShapePoint", UtilizationPoint, fields(utilization=INT32, score=INT32))
 
-RESOURCE = Struct("ResourceSpec", ResourceWeight, (Field("name", "name", TEXT), Field("weight", "weight", INT)))
+RESOURCE = Struct("ResourceSpec", ResourceWeight, fields(name=TEXT, weight=INT))
 
 CAPACITY_RATIO = Struct(
     "RequestedToCapacityRatioArguments",
     RequestedToCapacityRatio,
-    (Field("shape", "shape", ListOf(POINT)), Field("resources", "resources", ListOf(RESOURCE))),
+    fields(shape=ListOf(POINT), resources=ListOf(RESOURCE)),
 )
 
 PRIORITY = priority_entry(Field("requestedToCapacityRatioArguments", "requested_to_capacity_ratio", CAPACITY_RATIO))
 
-_CHANGED: dict[str, Field] = {
-    "weight": Field("weight", "weight", INT64),
-    "httpTimeout": Field("httpTimeout", "http_timeout_ns", DURATION, "HTTPTimeout", internal_kind=GO_DURATION),
-}
-
 EXTENDER_1_20 = msgspec.structs.replace(
-    EXTENDER,
+    EXTENDER.with_fields(
+        Field("weight", "weight", INT64),
+        Field("httpTimeout", "http_timeout_ns", DURATION, "HTTPTimeout", internal_kind=GO_DURATION),
+    ),
     name="LegacyExtender",
-    fields=tuple(_CHANGED.get(field.key, field) for field in EXTENDER.fields),
 )
 """Keys match in any case here, and the release passes over those it does not know."""
 
 POLICY_1_20 = Struct(
     "Policy",
     Policy,
-    (
-        Field("predicates", "predicates", ListOf(PREDICATE)),
-        Field("priorities", "priorities", ListOf(PRIORITY)),
-        Field("extenders", "extenders", ListOf(EXTENDER_1_20)),
-        Field("hardPodAffinitySymmetricWeight", "hard_pod_affinity_symmetric_weight", INT32),
-        Field("alwaysCheckAllPredicates", "always_check_all_predicates", BOOL),
+    fields(
+        predicates=ListOf(PREDICATE),
+        priorities=ListOf(PRIORITY),
+        extenders=ListOf(EXTENDER_1_20),
+        hard_pod_affinity_symmetric_weight=INT32,
+        always_check_all_predicates=BOOL,
     ),
 )
 

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import attrs
 import msgspec
 
 from kubescheduler.extender.config import ExtenderConfig, ManagedResource, TLSConfig
-from kubescheduler.framework.args.document_schema import BOOL, BYTES, DURATION, INT, INT32, TEXT, Field, ListOf, Struct
+from kubescheduler.framework.args.document_schema import (
+    BOOL,
+    BYTES,
+    DURATION,
+    INT,
+    INT32,
+    TEXT,
+    Field,
+    ListOf,
+    Struct,
+    fields,
+)
 
 
 class ServiceAffinity(msgspec.Struct, frozen=True):
@@ -138,39 +149,19 @@ def _count(*members: object) -> int:
     return sum(member is not None for member in members)
 
 
-def new_extender(url_prefix: str = "", **given: Any) -> ExtenderConfig:
-    """An extender with the given members, by field name."""
-    return ExtenderConfig(url_prefix, **given)
+SERVICE_AFFINITY = Struct("ServiceAffinity", ServiceAffinity, fields(labels=ListOf(TEXT)))
 
-
-def _managed_resource(name: str = "", **given: Any) -> ManagedResource:
-    return ManagedResource(name, **given)
-
-
-SERVICE_AFFINITY = Struct("ServiceAffinity", ServiceAffinity, (Field("labels", "labels", ListOf(TEXT)),))
-
-LABELS_PRESENCE = Struct(
-    "LabelsPresence",
-    LabelsPresence,
-    (Field("labels", "labels", ListOf(TEXT)), Field("presence", "presence", BOOL)),
-)
+LABELS_PRESENCE = Struct("LabelsPresence", LabelsPresence, fields(labels=ListOf(TEXT), presence=BOOL))
 
 PREDICATE = Struct(
     "PredicatePolicy",
     PredicatePolicy,
-    (
-        Field("name", "name", TEXT),
-        Field(
-            "argument",
-            "argument",
-            Struct(
-                "PredicateArgument",
-                PredicateArgument,
-                (
-                    Field("serviceAffinity", "service_affinity", SERVICE_AFFINITY),
-                    Field("labelsPresence", "labels_presence", LABELS_PRESENCE),
-                ),
-            ),
+    fields(
+        name=TEXT,
+        argument=Struct(
+            "PredicateArgument",
+            PredicateArgument,
+            fields(service_affinity=SERVICE_AFFINITY, labels_presence=LABELS_PRESENCE),
         ),
     ),
 )
@@ -178,26 +169,18 @@ PREDICATE = Struct(
 SHAPE = Field(
     "shape",
     "shape",
-    ListOf(
-        Struct(
-            "UtilizationShapePoint",
-            UtilizationPoint,
-            (Field("utilization", "utilization", INT), Field("score", "score", INT)),
-        )
-    ),
+    ListOf(Struct("UtilizationShapePoint", UtilizationPoint, fields(utilization=INT, score=INT))),
     internal="UtilizationShape",
 )
 RESOURCES = Field(
-    "resources",
-    "resources",
-    ListOf(Struct("ResourceSpec", ResourceWeight, (Field("name", "name", TEXT), Field("weight", "weight", INT)))),
+    "resources", "resources", ListOf(Struct("ResourceSpec", ResourceWeight, fields(name=TEXT, weight=INT)))
 )
 
 
 def ratio(*, with_resources: bool) -> Field:
     """The argument of RequestedToCapacityRatio; since 1.16 with resources."""
-    fields = (SHAPE, RESOURCES) if with_resources else (SHAPE,)
-    kind = Struct("RequestedToCapacityRatioArguments", RequestedToCapacityRatio, fields)
+    keys = (SHAPE, RESOURCES) if with_resources else (SHAPE,)
+    kind = Struct("RequestedToCapacityRatioArguments", RequestedToCapacityRatio, keys)
     return Field("requestedToCapacityRatioArguments", "requested_to_capacity_ratio", kind)
 
 
@@ -206,32 +189,18 @@ def priority_entry(*more_arguments: Field) -> Struct:
     return Struct(
         "PriorityPolicy",
         PriorityPolicy,
-        (
-            Field("name", "name", TEXT),
-            Field("weight", "weight", INT),
-            Field(
-                "argument",
-                "argument",
-                Struct(
-                    "PriorityArgument",
-                    PriorityArgument,
-                    (
-                        Field(
-                            "serviceAntiAffinity",
-                            "service_anti_affinity",
-                            Struct("ServiceAntiAffinity", ServiceAntiAffinity, (Field("label", "label", TEXT),)),
-                        ),
-                        Field(
-                            "labelPreference",
-                            "label_preference",
-                            Struct(
-                                "LabelPreference",
-                                LabelPreference,
-                                (Field("label", "label", TEXT), Field("presence", "presence", BOOL)),
-                            ),
-                        ),
-                        *more_arguments,
+        fields(
+            name=TEXT,
+            weight=INT,
+            argument=Struct(
+                "PriorityArgument",
+                PriorityArgument,
+                (
+                    *fields(
+                        service_anti_affinity=Struct("ServiceAntiAffinity", ServiceAntiAffinity, fields(label=TEXT)),
+                        label_preference=Struct("LabelPreference", LabelPreference, fields(label=TEXT, presence=BOOL)),
                     ),
+                    *more_arguments,
                 ),
             ),
         ),
@@ -244,13 +213,9 @@ TLS = Struct(
     "ExtenderTLSConfig",
     TLSConfig,
     (
-        Field("insecure", "insecure", BOOL),
-        Field("serverName", "server_name", TEXT),
-        Field("certFile", "cert_file", TEXT),
-        Field("keyFile", "key_file", TEXT),
+        *fields(insecure=BOOL, server_name=TEXT, cert_file=TEXT, key_file=TEXT),
         Field("caFile", "ca_file", TEXT, internal="CAFile"),
-        Field("certData", "cert_data", BYTES),
-        Field("keyData", "key_data", BYTES),
+        *fields(cert_data=BYTES, key_data=BYTES),
         Field("caData", "ca_data", BYTES, internal="CAData"),
     ),
     omits_zero=True,
@@ -258,34 +223,25 @@ TLS = Struct(
 
 EXTENDER = Struct(
     "ExtenderConfig",
-    new_extender,
+    ExtenderConfig,
     (
         Field("urlPrefix", "url_prefix", TEXT, internal="URLPrefix", always=True),
-        Field("filterVerb", "filter_verb", TEXT),
-        Field("preemptVerb", "preempt_verb", TEXT),
-        Field("prioritizeVerb", "prioritize_verb", TEXT),
-        Field("weight", "weight", INT),
-        Field("bindVerb", "bind_verb", TEXT),
+        *fields(filter_verb=TEXT, preempt_verb=TEXT, prioritize_verb=TEXT, weight=INT, bind_verb=TEXT),
         Field("enableHttps", "enable_https", BOOL, internal="EnableHTTPS"),
         Field("tlsConfig", "tls", TLS, internal="TLSConfig"),
         Field("httpTimeout", "http_timeout_ns", DURATION, internal="HTTPTimeout"),
-        Field("nodeCacheCapable", "node_cache_capable", BOOL),
-        Field(
-            "managedResources",
-            "managed_resources",
-            ListOf(
+        *fields(
+            node_cache_capable=BOOL,
+            managed_resources=ListOf(
                 Struct(
                     "ExtenderManagedResource",
-                    _managed_resource,
-                    (
-                        Field("name", "name", TEXT, always=True),
-                        Field("ignoredByScheduler", "ignored_by_scheduler", BOOL),
-                    ),
+                    ManagedResource,
+                    (Field("name", "name", TEXT, always=True), *fields(ignored_by_scheduler=BOOL)),
                     omits_zero=True,
                 )
             ),
+            ignorable=BOOL,
         ),
-        Field("ignorable", "ignorable", BOOL),
     ),
     fold_case=True,
     omits_zero=True,
@@ -298,8 +254,7 @@ def policy_keys(priority: Struct) -> Struct:
         "Policy",
         Policy,
         (
-            Field("predicates", "predicates", ListOf(PREDICATE)),
-            Field("priorities", "priorities", ListOf(priority)),
+            *fields(predicates=ListOf(PREDICATE), priorities=ListOf(priority)),
             Field("extenders", "extenders", ListOf(EXTENDER), internal="ExtenderConfigs"),
             Field("hardPodAffinitySymmetricWeight", "hard_pod_affinity_symmetric_weight", INT, internal_kind=INT32),
             Field("alwaysCheckAllPredicates", "always_check_all_predicates", BOOL),

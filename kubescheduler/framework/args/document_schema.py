@@ -7,6 +7,7 @@ plugin: their table, the record they become, and the tables that several plugins
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -85,6 +86,13 @@ class Field(msgspec.Struct, frozen=True):
             msgspec.structs.force_setattr(self, "internal", self.key[:1].upper() + self.key[1:])
 
 
+def fields(**kinds: Kind) -> tuple[Field, ...]:
+    """Attribute → kind, where the key is the attribute in camel case: ``url_prefix`` for ``urlPrefix``."""
+    return tuple(
+        Field(re.sub("_(.)", lambda found: found[1].upper(), name), name, kind) for name, kind in kinds.items()
+    )
+
+
 class Struct(msgspec.Struct, frozen=True):
     """An object. ``build`` takes the fields that were given, by attribute."""
 
@@ -102,6 +110,11 @@ class Struct(msgspec.Struct, frozen=True):
     def go(self) -> str:
         """The type as Go writes it."""
         return f"v1.{self.name}"
+
+    def with_fields(self, *fields: Field) -> Struct:
+        """With other fields in place of those that become the same attributes, or behind them."""
+        by_attribute = {field.attribute: field for field in (*self.fields, *fields)}
+        return msgspec.structs.replace(self, fields=tuple(by_attribute.values()))
 
 
 Kind = Scalar | ListOf | MapOf | Anything | Struct
