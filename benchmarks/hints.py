@@ -24,8 +24,7 @@ if not __package__:
 from clusterstate.objects import ClusterObject, Node, Pod
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.scheduler import Scheduler
-from kubescheduler.engine.engine_contract import Engine, cache_for
-from kubescheduler.engine.spec import EngineSpec, no_notice
+from kubescheduler.engine.spec import Engine, EngineSpec, cache_for, no_notice
 from kubescheduler.hinting.hint_search import HintSearch
 from kubescheduler.hinting.proposals import Hint
 from kubescheduler.releases.names import RELEASE_NAMES

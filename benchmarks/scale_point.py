@@ -16,8 +16,7 @@ from benchmarks.child_process import peak_memory
 from benchmarks.workloads import HOSTNAME, ZONE, Manifest, pod
 from clusterstate.cache import ClusterCache
 from clusterstate.manifests.decode import Decoder
-from kubescheduler.engine.engine_contract import PodScheduler
-from kubescheduler.engine.spec import EngineSpec, no_notice
+from kubescheduler.engine.spec import EngineSpec, PodScheduler, no_notice
 
 ZONES = ("zone-1", "zone-2", "zone-3")
 NAMESPACE = "scale"

@@ -28,8 +28,7 @@ from benchmarks.child_process import Stopwatch
 from clusterstate.manifests.decode import Decoder
 from clusterstate.objects import Pod
 from kubescheduler.comparison.comparing import compare
-from kubescheduler.engine.engine_contract import PodScheduler
-from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.engine.spec import EngineSpec, PodScheduler
 from kubescheduler.releases.lookup import RELEASES
 
 HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"

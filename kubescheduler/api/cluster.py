@@ -16,7 +16,7 @@ from clusterstate.manifests.fields import strictness_of
 from clusterstate.objects import Node, Pod, PriorityClass
 from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.core.results import CopiedAsItself
-from kubescheduler.engine.engine_contract import filled_cache
+from kubescheduler.engine.spec import filled_cache
 from kubescheduler.inputs import manifest_builders
 from kubescheduler.inputs.given import (
     GATES,

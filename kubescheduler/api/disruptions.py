@@ -17,7 +17,7 @@ from kubescheduler.api.nodes import as_shapes, with_daemons
 from kubescheduler.comparison.effects import effects
 from kubescheduler.comparison.running_pods import label_selector
 from kubescheduler.core.selection import TieBreak
-from kubescheduler.engine.engine_contract import Engine
+from kubescheduler.engine.spec import Engine
 from kubescheduler.inputs.given import TEXT, WHOLE, checked_cluster, flat, refuse, wrong_type
 from kubescheduler.planning.departures import Fate, controller_of
 from kubescheduler.planning.drain import Chosen, DrainFlags, KubeletUpgrade, check_flags, chosen, drained, every

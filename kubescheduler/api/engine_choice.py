@@ -21,7 +21,7 @@ from kubescheduler.releases.lookup import release_named
 
 if TYPE_CHECKING:
     from kubescheduler.core.selection import TieBreak
-    from kubescheduler.engine.engine_contract import Engine
+    from kubescheduler.engine.spec import Engine
     from kubescheduler.framework.profiles.plugin_loading import PluginOption
 
 TIE_BREAKS = ("first", "random", "upstream")

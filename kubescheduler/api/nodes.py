@@ -37,7 +37,7 @@ from kubescheduler.simulation.workload_files import workload_in
 
 if TYPE_CHECKING:
     from kubescheduler.core.selection import TieBreak
-    from kubescheduler.engine.engine_contract import Engine
+    from kubescheduler.engine.spec import Engine
 
 
 def nodes(  # noqa: PLR0913

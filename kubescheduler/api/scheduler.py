@@ -21,7 +21,7 @@ from kubescheduler.api.engine_choice import engine_spec, tie_break_of
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.equal_runs import placed_in_order
 from kubescheduler.core.results import AT_ONCE, NotPickled, OneAtATime, in_turn
-from kubescheduler.engine.engine_contract import cache_for
+from kubescheduler.engine.spec import cache_for
 from kubescheduler.extender.access import LIVE
 from kubescheduler.inputs.given import TEXT, WHOLE, checked_cluster, key_of, named, refuse, shown_argument, wrong_type
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from clusterstate.objects import ClusterObject, Pod
     from kubescheduler.core.equal_runs import PlacedRun
     from kubescheduler.core.selection import TieBreak
-    from kubescheduler.engine.engine_contract import Engine, PodScheduler
+    from kubescheduler.engine.spec import Engine, PodScheduler
     from kubescheduler.hinting.hint_search import HintSearch
     from kubescheduler.hinting.proposals import PodHints
 

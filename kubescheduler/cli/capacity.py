@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from clusterstate.objects import Pod
     from kubescheduler.cli.cluster_options import ClusterPlace
     from kubescheduler.cli.output import Screen
-    from kubescheduler.engine.engine_contract import PodScheduler
+    from kubescheduler.engine.spec import PodScheduler
     from kubescheduler.simulation.room import Observe, Room
 
 MANY = 1000

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from kubescheduler.cli.cluster_options import ClusterPlace
     from kubescheduler.comparison.comparison import Comparison
     from kubescheduler.comparison.outcomes import Cause
-    from kubescheduler.engine.engine_contract import Engine
-    from kubescheduler.engine.spec import EngineSpec
+    from kubescheduler.engine.spec import Engine, EngineSpec
 
 MANY = 200
 """Pods that take long enough to compare for a progress bar."""

@@ -27,8 +27,7 @@ from kubescheduler.engine.spec_fields import SPEC_FIELDS
 if TYPE_CHECKING:
     from clusterstate.manifests.fields import Judgement
     from kubescheduler.api.cluster import Cluster
-    from kubescheduler.engine.engine_contract import Engine, PodScheduler
-    from kubescheduler.engine.spec import EngineSpec
+    from kubescheduler.engine.spec import Engine, EngineSpec, PodScheduler
 
 
 class Reading(TypedDict):

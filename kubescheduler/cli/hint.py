@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kubescheduler.cli.cluster_options import ClusterPlace
     from kubescheduler.cli.inputs import Inputs
     from kubescheduler.cli.output import Screen
-    from kubescheduler.engine.engine_contract import Engine
+    from kubescheduler.engine.spec import Engine
     from kubescheduler.hinting.proposals import PodHints
     from kubescheduler.report.sections import Section
 
@@ -107,7 +107,7 @@ def _asked(engine: Engine, inputs: Inputs, *, node: str, top: int, pairs: bool) 
 
     Replicas that come one after the other are asked about once, by the first that does not fit.
     """
-    from kubescheduler.engine.engine_contract import cache_for
+    from kubescheduler.engine.spec import cache_for
     from kubescheduler.hinting.hint_search import HintSearch
 
     search = HintSearch(engine, cache_for(engine, inputs.cluster.objects))

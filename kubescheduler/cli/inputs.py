@@ -20,7 +20,7 @@ from kubescheduler.api.cluster import Cluster
 from kubescheduler.cli.cluster_options import ClusterPlace, ServerCluster
 from kubescheduler.cli.engine_options import EngineOptions, remarks
 from kubescheduler.cli.progress import progress
-from kubescheduler.engine.engine_contract import Engine
+from kubescheduler.engine.spec import Engine
 from kubescheduler.simulation.pods_to_place import PodsToPlace, read_pods_to_place
 from kubescheduler.simulation.workload import Workload
 from kubescheduler.sources.cluster_input import uid_problems

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kubescheduler.api.cluster import Cluster
     from kubescheduler.cli.cluster_options import ClusterPlace
     from kubescheduler.core.selection import TieBreak
-    from kubescheduler.engine.engine_contract import Engine
+    from kubescheduler.engine.spec import Engine
     from kubescheduler.planning.cluster_autoscaler import Expander
     from kubescheduler.planning.node_plan import LeftOver, NodePlan, ScaleStep
     from kubescheduler.planning.rebalance import Rebalanced

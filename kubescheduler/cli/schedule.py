@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kubescheduler.cli.inputs import Inputs
     from kubescheduler.core.decision import Decision
     from kubescheduler.core.equal_runs import PlacedRun
-    from kubescheduler.engine.engine_contract import Engine, PodScheduler
+    from kubescheduler.engine.spec import Engine, PodScheduler
 
 FOR_CI = ("junit", "github")
 MANY = 200

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from kubescheduler.api.cluster import Cluster
     from kubescheduler.cli.cluster_options import ClusterPlace
-    from kubescheduler.engine.engine_contract import Engine, PodScheduler
+    from kubescheduler.engine.spec import Engine, PodScheduler
     from kubescheduler.report.simulator_export import Results
     from kubescheduler.simulation.timeline import RunEvent
     from kubescheduler.simulation.workload import Workload

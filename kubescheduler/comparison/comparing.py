@@ -40,8 +40,7 @@ from kubescheduler.comparison.running_pods import taken_out, taken_out_notes
 from kubescheduler.comparison.tracks import NOTHING_RUNS, Counted, Run, Track, no_progress
 from kubescheduler.core.decision import Decision, failures
 from kubescheduler.core.equal_runs import placed_in_order
-from kubescheduler.engine.engine_contract import Engine, cache_for
-from kubescheduler.engine.spec import EngineSpec, no_notice
+from kubescheduler.engine.spec import Engine, EngineSpec, cache_for, no_notice
 from kubescheduler.releases.names import place
 from kubescheduler.sources.limits import exceeded, limit
 

@@ -13,7 +13,7 @@ from algorithmprovider.scaled_scores import STEPS, scaled_scores
 from clusterstate.growable import IntArray
 from kubescheduler.comparison.outcomes import Contribution
 from kubescheduler.core.decision import FRAMEWORK_SCALE, Decision
-from kubescheduler.engine.engine_contract import PodScheduler
+from kubescheduler.engine.spec import PodScheduler
 from kubescheduler.framework.deciding.find_nodes import SCALE
 from kubescheduler.releases.lookup import release_named
 from priorities.score_evidence import RULES, SUBJECTS

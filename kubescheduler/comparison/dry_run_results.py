@@ -19,7 +19,7 @@ from kubescheduler.comparison.contributions import Judgement
 from kubescheduler.comparison.effects import effects
 from kubescheduler.comparison.outcomes import Cause, HostChange, Outcome, PodComparison
 from kubescheduler.core.decision import Decision
-from kubescheduler.engine.engine_contract import PodScheduler
+from kubescheduler.engine.spec import PodScheduler
 from kubescheduler.live.shadow_scheduler import Agreement, RealEnd, Sighting
 
 BESIDE = "Every pod was decided as the real scheduler's choice was seen, on the cluster as it was right before."

@@ -25,9 +25,8 @@ from kubescheduler.comparison.outcomes import Cause, HostChange, Outcome, PodCom
 from kubescheduler.comparison.running_pods import TakenOut, taken_out, taken_out_notes
 from kubescheduler.comparison.tracks import Counted, Progress, Run, no_progress
 from kubescheduler.config.config_text import read_text
-from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.engine.engine_flags import DEFAULTS
-from kubescheduler.engine.spec import EngineSpec, no_notice
+from kubescheduler.engine.spec import Engine, EngineSpec, no_notice
 from kubescheduler.framework.plugins.plugin_record import DEFAULT_PROVIDER
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.releases.names import RELEASE_NAMES, TAKEN_BACK, place

@@ -17,7 +17,7 @@ from kubescheduler.comparison.contributions import Judgement
 from kubescheduler.comparison.outcomes import LOOSE, STRICT, Cause, HostChange, Outcome, PodComparison
 from kubescheduler.comparison.running_pods import Absences
 from kubescheduler.core.decision import Decision
-from kubescheduler.engine.engine_contract import Engine, PodScheduler, cache_for
+from kubescheduler.engine.spec import Engine, PodScheduler, cache_for
 
 
 class TiedNames(Sequence[str]):

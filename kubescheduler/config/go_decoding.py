@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     )
 
 
-Path = tuple[str | int, ...]
+KeyPath = tuple[str | int, ...]
 """The way from the document to a value: keys and list positions."""
 
 _NUMBERS = ("int", "int32", "int64", "float32", "time.Duration")
@@ -44,7 +44,7 @@ _NUMBERS = ("int", "int32", "int64", "float32", "time.Duration")
 class Fault(msgspec.Struct, frozen=True):
     """A value of the wrong type. ``go_text`` is what Go's own decoder says of it."""
 
-    path: Path
+    path: KeyPath
     text: str
     go_text: str
 
@@ -55,11 +55,11 @@ class Fault(msgspec.Struct, frozen=True):
 class UnknownKey(msgspec.Struct, frozen=True):
     """A key no field has; ``known`` are those there are."""
 
-    path: Path
+    path: KeyPath
     known: tuple[str, ...]
 
 
-def show_path(path: Path) -> str:
+def show_path(path: KeyPath) -> str:
     """``predicates[2].argument``."""
     shown = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
     return shown.removeprefix(".")
@@ -90,7 +90,7 @@ class GoDecoder(msgspec.Struct):
     faults: list[Fault] = msgspec.field(default_factory=list)
     unknown: list[UnknownKey] = msgspec.field(default_factory=list)
 
-    def decode(self, kind: Kind, value: Any, path: Path = (), owner: str = "", fold_case: bool = False) -> Any:
+    def decode(self, kind: Kind, value: Any, path: KeyPath = (), owner: str = "", fold_case: bool = False) -> Any:
         """The value as ``kind``, its zero value if it is null or wrong. ``owner`` is the struct it is a field of."""
         if isinstance(kind, Struct):
             return self._struct(kind, value, path, owner, fold_case)
@@ -100,7 +100,7 @@ class GoDecoder(msgspec.Struct):
             return self._map(kind, value, path, owner)
         return value if isinstance(kind, Anything) else self._scalar(kind, value, path, owner)
 
-    def _struct(self, kind: Struct, value: Any, path: Path, owner: str, fold_case: bool) -> Any:
+    def _struct(self, kind: Struct, value: Any, path: KeyPath, owner: str, fold_case: bool) -> Any:
         fold_case = (fold_case or kind.fold_case) and not self.internal
         if not isinstance(value, Mapping):
             if value is not None:
@@ -119,19 +119,19 @@ class GoDecoder(msgspec.Struct):
                 given[field.attribute] = self.decode(used, item, inner, kind.name, fold_case)
         return kind.build(**given)
 
-    def _list(self, kind: ListOf, value: Any, path: Path, owner: str, fold_case: bool) -> tuple[Any, ...]:
+    def _list(self, kind: ListOf, value: Any, path: KeyPath, owner: str, fold_case: bool) -> tuple[Any, ...]:
         if not isinstance(value, list | tuple):
             self._fault(kind.go, "a list", value, path, owner)
             return ()
         return tuple(self.decode(kind.item, item, (*path, at), owner, fold_case) for at, item in enumerate(value))
 
-    def _map(self, kind: MapOf, value: Any, path: Path, owner: str) -> FrozenMap[str, Any]:
+    def _map(self, kind: MapOf, value: Any, path: KeyPath, owner: str) -> FrozenMap[str, Any]:
         if not isinstance(value, Mapping):
             self._fault(kind.go, "an object", value, path, owner)
             return FrozenMap()
         return FrozenMap({key: self._scalar(kind.item, item, (*path, key), owner) for key, item in value.items()})
 
-    def _scalar(self, kind: Scalar, value: Any, path: Path, owner: str) -> Any:
+    def _scalar(self, kind: Scalar, value: Any, path: KeyPath, owner: str) -> Any:
         if kind.bits:
             return self._integer(kind, value, path, owner)
         if kind is FLOAT:
@@ -146,7 +146,7 @@ class GoDecoder(msgspec.Struct):
             return self._bytes(value or "", path)
         return wanted() if value is None else value
 
-    def _integer(self, kind: Scalar, value: Any, path: Path, owner: str) -> int:
+    def _integer(self, kind: Scalar, value: Any, path: KeyPath, owner: str) -> int:
         if value is None:
             return 0
         is_integer = isinstance(value, int) and not isinstance(value, bool)
@@ -155,13 +155,13 @@ class GoDecoder(msgspec.Struct):
         self._fault(kind.go, kind.wanted, value, path, owner)
         return 0
 
-    def _float(self, value: Any, path: Path, owner: str) -> float:
+    def _float(self, value: Any, path: KeyPath, owner: str) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float):
             self._fault(FLOAT.go, FLOAT.wanted, value, path, owner)
             return 0.0
         return float(value)
 
-    def _duration(self, value: Any, path: Path, owner: str) -> int:
+    def _duration(self, value: Any, path: KeyPath, owner: str) -> int:
         if not isinstance(value, str):
             self._fault("string", GO_DURATION.wanted, value, path, owner)
             return 0
@@ -172,14 +172,14 @@ class GoDecoder(msgspec.Struct):
             self.faults.append(Fault(path, text, str(error)))
             return 0
 
-    def _bytes(self, value: str, path: Path) -> bytes:
+    def _bytes(self, value: str, path: KeyPath) -> bytes:
         try:
             return base64.b64decode(value.replace("\r", "").replace("\n", ""), validate=True)
         except (binascii.Error, ValueError) as error:
             self.faults.append(Fault(path, f"this is no base64: {error}", f"illegal base64 data: {error}"))
             return b""
 
-    def _fault(self, go: str, wanted: str, value: Any, path: Path, owner: str) -> None:
+    def _fault(self, go: str, wanted: str, value: Any, path: KeyPath, owner: str) -> None:
         found = _go_value(value, number=go in _NUMBERS)
         below = [step for step in path[self.outer :] if isinstance(step, str)]
         place = f"struct field {owner}.{'.'.join(below)}" if below else "value"
@@ -245,7 +245,7 @@ def unknown_problem(key: UnknownKey) -> str:
 
 def ignored_notes(unknown: Iterable[UnknownKey], release: str) -> Iterator[str]:
     """What is said of keys that a release ignores, the same key in several entries once."""
-    alike: dict[Path, list[UnknownKey]] = {}
+    alike: dict[KeyPath, list[UnknownKey]] = {}
     for key in unknown:
         alike.setdefault(tuple("" if isinstance(step, int) else step for step in key.path), []).append(key)
     for first, *more in alike.values():

@@ -23,8 +23,7 @@ from kubescheduler.config.component.config_schema import (
     V1ALPHA2,
     given_values,
 )
-from kubescheduler.config.component.decode_config import type_problems, without_type
-from kubescheduler.config.component.load_config import document_yaml
+from kubescheduler.config.component.load_config import document_yaml, type_problems, without_type
 from kubescheduler.config.go_decoding import GoDecoder, ignored_notes, text_notes, text_problems, unknown_problem
 from kubescheduler.framework.args.document_schema import (
     BOOL,

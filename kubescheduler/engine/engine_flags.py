@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Self
@@ -19,9 +19,13 @@ from kubescheduler.releases.lookup import release_named
 from kubescheduler.releases.names import RELEASE_NAMES, place
 
 if TYPE_CHECKING:
+    from clusterstate.cache import ClusterCache
     from clusterstate.podinfo import ReleaseView
     from kubescheduler.framework.profiles.plugin_loading import PluginOption
     from kubescheduler.releases.release import Release
+
+Notice = Callable[[str], None]
+"""Is called with what a reader would not expect."""
 
 ALL_NODES = 100
 """Percentage of nodes to score when nobody says otherwise: every node is looked at."""
@@ -185,3 +189,12 @@ def newest_gates(several: Iterable[EngineFlags]) -> Mapping[str, bool]:
     last = max((flags.release for flags in given), key=place)
     every = [flags.gates for flags in given if flags.release == last]
     return {name: any(gates[name] for gates in every) for name in every[0]}
+
+
+def check_view(cache: ClusterCache, view: ReleaseView, release: str) -> None:
+    """Raises ConfigError for a cache of another release or other feature gates, which see objects differently."""
+    if cache.view != view:
+        raise ConfigError(
+            f"the cluster's cache is not as release {release} sees objects under its feature gates; "
+            "make it with the view of the engine: cache_for(engine, objects)"
+        )

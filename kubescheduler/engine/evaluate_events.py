@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from clusterstate.cache import ClusterCache
     from clusterstate.manifests.decode import Decoder
     from clusterstate.objects import ClusterObject, Pod
-    from kubescheduler.engine.engine_contract import Engine
+    from kubescheduler.engine.spec import Engine
     from kubescheduler.framework.running.framework_services import Services
     from kubescheduler.queue.scheduling_queue import SchedulingQueue
 

@@ -14,9 +14,8 @@ from clusterstate.errors import ConfigError, DecodeError, KubeSchedulerError, ne
 from clusterstate.manifests.decode import SECTIONS, Decoder, decode_cluster
 from clusterstate.manifests.fields import describe, step
 from clusterstate.objects import Pod
-from kubescheduler.engine.engine_contract import cache_for
 from kubescheduler.engine.engine_flags import EngineFlags
-from kubescheduler.engine.spec import engine_for
+from kubescheduler.engine.spec import cache_for, engine_for
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.sources.limits import TooLongError, check_values
 
@@ -26,9 +25,9 @@ if TYPE_CHECKING:
     from kubescheduler.core.extender_calls import ExtenderTrace
     from kubescheduler.core.preemption_choice import Preemption
     from kubescheduler.core.status import Status
-    from kubescheduler.engine.engine_contract import Engine, PodScheduler
     from kubescheduler.engine.evaluate_events import TimedEvent
     from kubescheduler.engine.framework_engine import FrameworkEngine
+    from kubescheduler.engine.spec import Engine, PodScheduler
     from kubescheduler.releases.release import Release
 
 

@@ -16,7 +16,7 @@ from algorithmprovider.custom_code import exception_text, raised_at
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError, SchedulingError
 from kubecel.api_names import go_quote
-from kubescheduler.config.component import component_config_from, default_config, read_component_config
+from kubescheduler.config.component.load_config import component_config_from, default_config, read_component_config
 from kubescheduler.config.config_text import configuration_in, read_configuration
 from kubescheduler.config.policy.policy_1_20 import checked_policy_config_1_20, policy_config_1_20
 from kubescheduler.config.policy.policy_1_20_plugins import (
@@ -24,11 +24,10 @@ from kubescheduler.config.policy.policy_1_20_plugins import (
     profile_for_provider_1_20,
     refuse_policy_beside,
 )
-from kubescheduler.config.policy.policy_checks import FROM_POLICY
+from kubescheduler.config.policy.policy_model import FROM_POLICY
 from kubescheduler.config.v1alpha1 import BESIDE_POLICY, refuse_policy_in
 from kubescheduler.core.decision import FRAMEWORK_SCALE, Decision
-from kubescheduler.engine.engine_contract import Notice, check_view
-from kubescheduler.engine.engine_flags import ALL_NODES, DEFAULTS
+from kubescheduler.engine.engine_flags import ALL_NODES, DEFAULTS, Notice, check_view
 from kubescheduler.engine.v1alpha1_engine import (
     NO_POLICY,
     lifted_component,
@@ -127,7 +126,7 @@ class FrameworkEngine(msgspec.Struct, frozen=True, eq=False):
 
     def services(self, cache: ClusterCache) -> Services:
         """What the plugins are given. Raises ConfigError for a cache of another release's view."""
-        check_view(cache, self)
+        check_view(cache, self.view, self.release)
         return Services(
             release=self.release,
             cache=cache,

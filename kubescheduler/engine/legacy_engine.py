@@ -13,12 +13,10 @@ import msgspec
 from algorithmprovider import DEFAULT_PROVIDER
 from clusterstate.errors import ConfigError, RegistryError, nearest
 from kubescheduler.config.config_text import read_policy_configmap
-from kubescheduler.config.policy.policy_checks import checked_policy, give_up
-from kubescheduler.config.policy.policy_model import Policy
+from kubescheduler.config.policy.policy_model import Policy, checked_policy, give_up
 from kubescheduler.core.algorithm import DEFAULT_SCHEDULER, Algorithm, WeightedPriority
 from kubescheduler.core.generic_scheduler import GenericScheduler
-from kubescheduler.engine.engine_contract import Notice, check_view
-from kubescheduler.engine.engine_flags import ALL_NODES
+from kubescheduler.engine.engine_flags import ALL_NODES, Notice, check_view
 from kubescheduler.extender.wire import NodeEncoder
 from predicates.types import PredicateArgs, attached_last
 from priorities.types import PriorityArgs, PriorityConfigFactory
@@ -27,12 +25,10 @@ if TYPE_CHECKING:
     from algorithmprovider.registry import Arguments, Registry
     from clusterstate.cache import ClusterCache
     from clusterstate.podinfo import ReleaseView
-    from kubescheduler.config.policy.policy_checks import PolicyFault
-    from kubescheduler.config.policy.policy_model import PredicateArgument, PriorityArgument
+    from kubescheduler.config.policy.policy_model import PolicyFault, PredicateArgument, PriorityArgument
     from kubescheduler.core.algorithm import LegacyBehaviour
     from kubescheduler.core.extender_calls import Extender
     from kubescheduler.core.selection import TieBreak
-    from kubescheduler.engine.engine_contract import PodScheduler
     from kubescheduler.engine.engine_flags import EngineFlags
     from kubescheduler.releases.release import LegacyRules
     from predicates.types import FitPredicateFactory
@@ -65,9 +61,9 @@ class LegacyEngine(msgspec.Struct, frozen=True, eq=False):
         """The release's own choice among equal totals."""
         return self.algorithm.behaviour.upstream_tie(rng)
 
-    def scheduler(self, cache: ClusterCache, tie_break: TieBreak | None = None) -> PodScheduler:
+    def scheduler(self, cache: ClusterCache, tie_break: TieBreak | None = None) -> GenericScheduler:
         """A scheduler over a cluster. Raises ConfigError for a cache of another release's view."""
-        check_view(cache, self)
+        check_view(cache, self.view, self.release)
         return GenericScheduler(self.algorithm, cache, tie_break)
 
 

@@ -15,8 +15,8 @@ from kubescheduler.releases.lookup import release_named
 if TYPE_CHECKING:
     from clusterstate.objects import Pod
     from kubescheduler.core.decision import Decision
-    from kubescheduler.engine.engine_contract import PodScheduler
     from kubescheduler.engine.framework_engine import ProfiledScheduler
+    from kubescheduler.engine.spec import PodScheduler
     from kubescheduler.framework.contract.cycle_state import CycleState
     from kubescheduler.framework.running.framework_runtime import Framework
     from kubescheduler.framework.running.profile_plugins import CyclePlugins

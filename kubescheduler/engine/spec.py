@@ -1,20 +1,32 @@
-"""What a user says of one scheduler, and the engine that makes."""
+"""What a user says of one scheduler, the engine that makes, and the caches of clusters that it works on."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from clusterstate.errors import ConfigError
-from kubescheduler.engine.engine_flags import EngineFlags
+from clusterstate.cache import ClusterCache
+from clusterstate.errors import ClusterStateError, ConfigError, DecodeError
+from clusterstate.objects import Pod
+from kubescheduler.engine.engine_flags import EngineFlags, Notice
+from kubescheduler.sources.cluster_input import uid_problems
 
 if TYPE_CHECKING:
-    from kubescheduler.engine.engine_contract import Engine, Notice
-    from kubescheduler.engine.framework_engine import FrameworkEngine
+    from clusterstate.objects import ClusterObject
+    from clusterstate.podinfo import ReleaseView
+    from kubescheduler.core.generic_scheduler import GenericScheduler
+    from kubescheduler.engine.framework_engine import FrameworkEngine, ProfiledScheduler
+    from kubescheduler.engine.legacy_engine import LegacyEngine
     from kubescheduler.framework.contract.profile import SchedulerConfig
     from kubescheduler.framework.plugins.plugin_record import PluginPoints
 
-Made = TypeVar("Made", bound="Engine")
+Engine: TypeAlias = "FrameworkEngine | LegacyEngine"
+"""A configured release, to be put over any cluster."""
+
+PodScheduler: TypeAlias = "GenericScheduler | ProfiledScheduler"
+"""What decides, whatever the release."""
+
+Made = TypeVar("Made", "FrameworkEngine", "LegacyEngine")
 
 
 def no_notice(_: str) -> None:
@@ -63,7 +75,7 @@ class EngineSpec(EngineFlags, frozen=True):
         Raises ConfigError with every problem, and for a release that has no component configuration.
         """
         if self.record.framework is not None:
-            from kubescheduler.config.component import write_component_config
+            from kubescheduler.config.component.load_config import write_component_config
 
             self.engine(notice)
             return write_component_config(self.component_config(no_notice), self.record.framework_rules.component)
@@ -118,3 +130,23 @@ def specs(texts: Iterable[str]) -> list[EngineSpec]:
     if problems:
         raise ConfigError(problems)
     return out
+
+
+def cache_for(engine: Engine, objects: Iterable[ClusterObject]) -> ClusterCache:
+    """A fresh cache of objects, as the engine's release sees them under its feature gates: the one way to make one.
+
+    Raises DecodeError that names every pod that the release cannot tell from another.
+    """
+    return filled_cache(objects, engine.view)
+
+
+def filled_cache(objects: Iterable[ClusterObject], view: ReleaseView) -> ClusterCache:
+    """A fresh cache of objects as a release sees them. Raises DecodeError as ``cache_for`` does."""
+    every = list(objects)
+    try:
+        return ClusterCache.of(every, view)
+    except ClusterStateError:
+        running = (obj for obj in every if isinstance(obj, Pod) and obj.node_name)
+        if problems := [*uid_problems(running, option="--no-defaulting (in Python defaulting=False)")]:
+            raise DecodeError(problems) from None
+        raise

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from kubescheduler.core.algorithm import Algorithm
-    from kubescheduler.engine.engine_contract import Notice
-    from kubescheduler.engine.engine_flags import EngineFlags
+    from kubescheduler.engine.engine_flags import EngineFlags, Notice
 
     Flags = TypeVar("Flags", bound=EngineFlags)
 

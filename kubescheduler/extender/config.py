@@ -10,6 +10,7 @@ import msgspec
 if TYPE_CHECKING:
     from clusterstate.objects import Pod
 
+
 DEFAULT_TIMEOUT_NS = 5_000_000_000
 """httpTimeout when none is configured: 5 s."""
 

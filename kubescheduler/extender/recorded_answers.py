@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 import attrs
 import msgspec
@@ -24,20 +24,14 @@ from kubescheduler.extender.config import masked
 
 if TYPE_CHECKING:
     from kubescheduler.extender.config import ExtenderConfig
+    from kubescheduler.extender.transport import Transport
 
 Key = tuple[str, str]
 """(address, digest of the body)."""
 
 
-class Exchange(Protocol):
-    """What posts a request to one extender."""
-
-    def post(self, url: str, body: bytes, status_fault: Callable[[int], str | None]) -> bytes:
-        """The body of the answer. Raises ExtenderError."""
-        ...
-
-    def close(self) -> None:
-        """Closes what is kept open."""
+Exchange: TypeAlias = "Transport | Recorder | Replayer"
+"""What posts a request to one extender."""
 
 
 class RecordedAnswer(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
@@ -181,7 +175,7 @@ class Recorder:
 
     config: ExtenderConfig
     record: AnswerRecord
-    _live: Exchange | None = None
+    _live: Transport | None = None
 
     @classmethod
     def opener(cls, file: str) -> Callable[[ExtenderConfig], Exchange]:

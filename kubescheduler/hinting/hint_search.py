@@ -16,9 +16,9 @@ from clusterstate.errors import InputError, nearest
 from clusterstate.growable import IntArray
 from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.core.decision import gave_up
-from kubescheduler.engine.engine_contract import Engine, PodScheduler, cache_for
 from kubescheduler.engine.framework_engine import FrameworkEngine
 from kubescheduler.engine.legacy_engine import LegacyEngine
+from kubescheduler.engine.spec import Engine, PodScheduler, cache_for
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Enabled, Point, Profile
 from kubescheduler.hinting.node_proposals import (
     NodeGroup,

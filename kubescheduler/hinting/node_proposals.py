@@ -34,8 +34,8 @@ from clusterstate.usage import CPU, MEMORY, PODS
 from clusterstate.workloads import is_daemon_pod
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.preemption_choice import Victims
-from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.engine.legacy_engine import LegacyEngine
+from kubescheduler.engine.spec import Engine
 from kubescheduler.hinting.pod_proposals import CORDON, HARD_EFFECTS, HOSTNAME, taint_text
 from kubescheduler.hinting.proposals import CLUSTER, NODE, RUNNING, Candidate, Hint, Proposal, Scale, without
 from kubescheduler.hinting.trials import Trials, without_annotations

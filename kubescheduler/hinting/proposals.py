@@ -31,7 +31,7 @@ from clusterstate.objects import (
 )
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.results import Shown, ShownTable
-from kubescheduler.engine.engine_contract import Engine
+from kubescheduler.engine.spec import Engine
 
 POD, CLUSTER, NODE, RUNNING, CONFIGURATION = "pod", "cluster", "node", "running pods", "configuration"
 TARGETS = (POD, CLUSTER, NODE, RUNNING, CONFIGURATION)

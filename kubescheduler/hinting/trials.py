@@ -15,7 +15,7 @@ from clusterstate.growable import IntArray
 from clusterstate.manifests.annotations_1_4 import AFFINITY_ANNOTATION, INIT_ANNOTATIONS, TOLERATIONS_ANNOTATION
 from clusterstate.objects import FrozenMap, Labels, Node, Pod
 from kubescheduler.core.decision import Decision, gave_up
-from kubescheduler.engine.engine_contract import Engine, PodScheduler
+from kubescheduler.engine.spec import Engine, PodScheduler
 from kubescheduler.hinting.proposals import Goal, Hint, Proposal, Scale
 
 SPEC_ANNOTATIONS = (AFFINITY_ANNOTATION, TOLERATIONS_ANNOTATION, *INIT_ANNOTATIONS)

@@ -21,8 +21,8 @@ from kubescheduler.core.status import Code, Status
 from kubescheduler.cycle.bindings import Binding, LoopBindings
 from kubescheduler.cycle.event_handlers import EventHandlers
 from kubescheduler.cycle.schedule_one import LoopParts, PodAttempt, SchedulerLoop, never
-from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.engine.loop_parts import loop_parts
+from kubescheduler.engine.spec import PodScheduler
 from kubescheduler.framework.contract.cycle_state import CycleState, Timekeeper
 from kubescheduler.framework.contract.handle import Client, EventRecorder
 from kubescheduler.framework.contract.observer import Observer

@@ -16,7 +16,7 @@ from clusterstate.cache import ClusterCache
 from clusterstate.cluster_objects import KEPT
 from clusterstate.objects import Node, Pod
 from kubescheduler.cycle.failures import pending_of, rejectors_of
-from kubescheduler.engine.engine_contract import PodScheduler
+from kubescheduler.engine.spec import PodScheduler
 from kubescheduler.live.informers.stored_objects import Inbox, ObjectChange
 from kubescheduler.live.observers import UnschedulablePod
 from kubescheduler.live.transport.io_thread import WallClock

@@ -31,7 +31,7 @@ from clusterstate.manifests.fields import describe
 from clusterstate.objects import ClusterObject, Node, Pod
 from clusterstate.usage import CPU, MEMORY, as_asked, pod_requests
 from clusterstate.workloads import is_daemon_pod
-from kubescheduler.engine.engine_contract import Engine, cache_for
+from kubescheduler.engine.spec import Engine, cache_for
 from kubescheduler.planning.node_trials import Counts, NodeTrials
 from kubescheduler.planning.shapes import Shape
 

@@ -16,7 +16,7 @@ from clusterstate.podinfo import pod_key
 from clusterstate.usage import CPU, MEMORY
 from kubescheduler.core.results import Shown, ShownTable
 from kubescheduler.core.selection import TieBreak
-from kubescheduler.engine.engine_contract import Engine, cache_for
+from kubescheduler.engine.spec import Engine, cache_for
 from kubescheduler.hinting.hint_search import HintSearch
 from kubescheduler.hinting.proposals import PodHints
 from kubescheduler.planning.cluster_autoscaler import EXPENDABLE, Expander, ExpansionOption, is_expendable, scaled_up

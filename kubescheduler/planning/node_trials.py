@@ -11,7 +11,7 @@ from clusterstate.cache import ClusterCache
 from clusterstate.objects import ClusterObject, Node, Pod
 from clusterstate.workloads import is_daemon_pod
 from kubescheduler.core.selection import TieBreak
-from kubescheduler.engine.engine_contract import Engine, cache_for
+from kubescheduler.engine.spec import Engine, cache_for
 from kubescheduler.planning.shapes import Shape, free_names
 from kubescheduler.releases.daemon_controllers import target_node
 from kubescheduler.releases.lookup import release_named

@@ -28,7 +28,7 @@ from clusterstate.podinfo import pod_key
 from clusterstate.usage import CPU
 from kubescheduler.core.results import Shown, ShownTable
 from kubescheduler.core.selection import TieBreak
-from kubescheduler.engine.engine_contract import Engine
+from kubescheduler.engine.spec import Engine
 from kubescheduler.planning.budgets import is_counted
 from kubescheduler.planning.departures import Fate, counted, fate_of
 from kubescheduler.planning.rehearsal import Rehearsal

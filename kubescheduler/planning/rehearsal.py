@@ -20,7 +20,7 @@ from clusterstate.objects import ClusterObject, Node, NodeCondition, Pod, PodCon
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.results import Shown
 from kubescheduler.core.selection import TieBreak
-from kubescheduler.engine.engine_contract import Engine, cache_for
+from kubescheduler.engine.spec import Engine, cache_for
 from kubescheduler.hinting.hint_search import HintSearch
 from kubescheduler.hinting.proposals import CONFIGURATION, Hint
 from kubescheduler.planning.budgets import Budgets, Health, is_counted

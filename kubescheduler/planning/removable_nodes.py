@@ -22,7 +22,7 @@ from clusterstate.usage import CPU, MEMORY
 from clusterstate.workloads import MIRROR, is_daemon_pod
 from kubescheduler.core.results import Shown, ShownTable
 from kubescheduler.core.selection import TieBreak
-from kubescheduler.engine.engine_contract import Engine
+from kubescheduler.engine.spec import Engine
 from kubescheduler.planning.cluster_autoscaler import gpu_of
 from kubescheduler.planning.departures import Fate, controller_of, counted, fate_of
 from kubescheduler.planning.drain import DrainFlags, chosen, drained

@@ -40,8 +40,7 @@ if TYPE_CHECKING:
     from kubescheduler.config.component.component_format import ComponentFormat
     from kubescheduler.config.gates import ReleaseGates
     from kubescheduler.config.policy.policy_1_20_plugins import PolicyRules
-    from kubescheduler.config.policy.policy_checks import PolicyFault
-    from kubescheduler.config.policy.policy_model import Policy
+    from kubescheduler.config.policy.policy_model import Policy, PolicyFault
     from kubescheduler.config.v1alpha1 import V1Alpha1Config
     from kubescheduler.core.algorithm import LegacyBehaviour
     from kubescheduler.core.selection import TieBreak

@@ -25,7 +25,7 @@ from kubescheduler.config.policy.policy_1_16 import (
     policy_faults,
     total_weight_error,
 )
-from kubescheduler.config.policy.policy_checks import FROM_POLICY
+from kubescheduler.config.policy.policy_model import FROM_POLICY
 from kubescheduler.core.algorithm import LegacyBehaviour, itself_if_nominated
 from kubescheduler.core.preemption_choice import pick_1_13
 from kubescheduler.core.selection import InTurnTie, nodes_to_find_1_13

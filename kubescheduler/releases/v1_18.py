@@ -14,7 +14,6 @@ from clusterstate.node_order import zone_key_stable
 from clusterstate.volumes.claims import missing_claim_error
 from kubescheduler.config.component.component_format import ComponentFormat
 from kubescheduler.config.component.config_schema import V1ALPHA1, V1ALPHA2
-from kubescheduler.config.component.decode_config import unknown_text_1_20
 from kubescheduler.config.component.format_1_20 import (
     construction_problems_1_20,
     errors_1_20,
@@ -23,6 +22,7 @@ from kubescheduler.config.component.format_1_20 import (
     written_args_1_20,
     written_sets_1_20,
 )
+from kubescheduler.config.component.load_config import unknown_text_1_20
 from kubescheduler.config.gates import ALL_ALPHA_AND_BETA, BETA, BETA_OFF, ELSEWHERE_1_20, LOCKED
 from kubescheduler.config.policy.policy_1_16 import hard_weight_error
 from kubescheduler.config.policy.policy_1_20_plugins import (

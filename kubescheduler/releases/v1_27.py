@@ -5,7 +5,6 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from clusterstate.usage import account_1_27
-from kubescheduler.config.component.format_1_36 import errors_1_36
 from kubescheduler.config.gates import ALPHA, BETA
 from kubescheduler.core.status import Code
 from kubescheduler.framework.contract.profile import Point
@@ -116,7 +115,7 @@ CHANGES = (
         "leader-elected-by-lease-alone",
         "The resource lock of the leader election has to be a Lease.",
         ChangeKind.CONFIGURATION,
-        edits.component(errors=errors_1_36, locks=("leases",)),
+        edits.component(locks=("leases",)),
     ),
     change(
         "gates-of-1-27",

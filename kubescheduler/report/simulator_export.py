@@ -17,7 +17,7 @@ from clusterstate.manifests.kinds import encode_object
 from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.core.decision import Decision, gave_up
 from kubescheduler.core.extender_calls import ExtenderTrace
-from kubescheduler.engine.engine_contract import PodScheduler
+from kubescheduler.engine.spec import PodScheduler
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.sources.sanitize import json_text
 

@@ -13,7 +13,7 @@ from clusterstate.objects import ObjectMeta, Pod
 from kubescheduler.core.decision import Decision, gave_up
 from kubescheduler.core.equal_runs import MOST, PlacedRun, placed_in_order
 from kubescheduler.core.results import Shown, ShownTable
-from kubescheduler.engine.engine_contract import PodScheduler
+from kubescheduler.engine.spec import PodScheduler
 from kubescheduler.releases.daemon_controllers import target_node
 from kubescheduler.simulation.pods_to_place import daemon_set_of
 from kubescheduler.simulation.workload import renamed

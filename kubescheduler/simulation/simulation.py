@@ -17,8 +17,8 @@ from kubescheduler.core.decision import Decision
 from kubescheduler.cycle.bindings import InOrderBindings
 from kubescheduler.cycle.event_handlers import EventHandlers
 from kubescheduler.cycle.schedule_one import Decide, PodAttempt, SchedulerLoop
-from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.engine.loop_parts import loop_parts
+from kubescheduler.engine.spec import PodScheduler
 from kubescheduler.framework.contract.cycle_state import CycleState, VirtualTime
 from kubescheduler.simulation.simulated_api import SimulatedApi, on_virtual_time
 from kubescheduler.simulation.simulation_report import (

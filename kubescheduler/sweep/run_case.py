@@ -27,8 +27,8 @@ from kubescheduler.comparison.tracks import NOTHING_RUNS, Track
 from kubescheduler.core.decision import Decision, failures
 from kubescheduler.core.equal_runs import placed_in_order
 from kubescheduler.core.selection import FirstByName, RandomTie, TieBreak
-from kubescheduler.engine.engine_contract import Engine, Notice, cache_for
-from kubescheduler.engine.spec import EngineSpec, no_notice
+from kubescheduler.engine.engine_flags import Notice
+from kubescheduler.engine.spec import Engine, EngineSpec, cache_for, no_notice
 from kubescheduler.engine.spec_fields import FILES
 from kubescheduler.extender.access import RECORD, ExtenderAccess, files_of
 from kubescheduler.extender.client import HTTPExtender

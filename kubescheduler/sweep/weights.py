@@ -24,10 +24,10 @@ from algorithmprovider.registry import Registry
 from clusterstate.errors import ConfigError, nearest
 from kubescheduler.config.config_text import read_document, read_policy_configmap
 from kubescheduler.config.policy.policy_model import Policy, PredicatePolicy, PriorityPolicy
-from kubescheduler.engine.engine_contract import Engine, Notice
+from kubescheduler.engine.engine_flags import Notice
 from kubescheduler.engine.framework_engine import framework_engine, prefix_of
 from kubescheduler.engine.legacy_engine import LegacyEngine, algorithm_from_policy, algorithm_from_provider
-from kubescheduler.engine.spec import EngineSpec, no_notice
+from kubescheduler.engine.spec import Engine, EngineSpec, no_notice
 from kubescheduler.engine.v1alpha1_engine import configured, flags_of, read_component
 from kubescheduler.framework.contract.profile import Enabled, Point, Profile
 from kubescheduler.framework.plugins.plugin_record import PluginPoints

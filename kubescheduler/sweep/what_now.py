@@ -18,8 +18,7 @@ from kubescheduler.api.whole_runs import migrate
 from kubescheduler.comparison.comparing import compare
 from kubescheduler.comparison.comparison import Comparison
 from kubescheduler.comparison.outcomes import TOLERABLE, Cause, Contribution, HostChange
-from kubescheduler.engine.engine_contract import Engine
-from kubescheduler.engine.spec import EngineSpec, no_notice
+from kubescheduler.engine.spec import Engine, EngineSpec, no_notice
 from kubescheduler.sweep.weights import weighted_engine
 
 MOST_TRIED = 500

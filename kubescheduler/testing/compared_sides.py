@@ -29,9 +29,8 @@ from kubescheduler.comparison.outcomes import (
 )
 from kubescheduler.comparison.release_steps import Timeline, timeline
 from kubescheduler.comparison.running_pods import ALL, running_pods, without_stayers
-from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.engine.engine_flags import newest_gates
-from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.engine.spec import Engine, EngineSpec
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.releases.names import place
 from kubescheduler.simulation.pods_to_place import joined

@@ -19,8 +19,7 @@ from clusterstate.objects import Pod
 from kubescheduler.api.scheduler import Scheduler
 from kubescheduler.comparison.refusals import refusals
 from kubescheduler.core.decision import Decision, gave_up
-from kubescheduler.engine.engine_contract import PodScheduler
-from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.engine.spec import EngineSpec, PodScheduler
 from kubescheduler.sources.files import whole_file
 from kubescheduler.sources.yaml_stream import parse_yaml
 from kubescheduler.testing.given import SharedCluster, key_of, pods_of, running_among

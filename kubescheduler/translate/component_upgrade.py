@@ -10,10 +10,9 @@ import msgspec
 
 from clusterstate.errors import ConfigError
 from clusterstate.versions import number
-from kubescheduler.config.component import component_config_from, default_config
 from kubescheduler.config.component.component_format import FIT, ComponentFormat
 from kubescheduler.config.component.config_schema import CONFIGURATION, KIND, V1, V1ALPHA2, Written
-from kubescheduler.config.component.decode_config import read_written
+from kubescheduler.config.component.load_config import component_config_from, default_config, read_written
 from kubescheduler.config.go_decoding import GoDecoder, behind_notes, show_path, twice_problems, unknown_problem
 from kubescheduler.extender.config import ExtenderConfig
 from kubescheduler.framework.args.field_errors import FieldError

@@ -21,8 +21,7 @@ from kubescheduler.config.policy.policy_1_20_plugins import (
     policy_profile_1_20,
     profile_for_provider_1_20,
 )
-from kubescheduler.config.policy.policy_checks import PolicyFault, checked_policy
-from kubescheduler.config.policy.policy_model import Policy
+from kubescheduler.config.policy.policy_model import Policy, PolicyFault, checked_policy
 from kubescheduler.extender.config import ExtenderConfig
 from kubescheduler.framework.args.document_schema import written
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Point, Profile

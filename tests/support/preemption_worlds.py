@@ -31,8 +31,7 @@ from kubescheduler.core.nominated import KeptJudgements
 from kubescheduler.core.preemption import PreemptionMemory
 from kubescheduler.core.preemption_choice import Candidates
 from kubescheduler.core.preemption_trials import PreemptionAttempt, VictimRules, find_candidates
-from kubescheduler.engine.engine_contract import Engine, cache_for
-from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.engine.spec import Engine, EngineSpec, cache_for
 from tests.support.build import labels, make_node, make_pod, resources
 from tests.support.deciders import deciding
 from tests.support.rich_worlds import in_tree

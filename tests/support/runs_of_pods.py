@@ -27,9 +27,8 @@ from clusterstate.objects import (
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.equal_runs import PlacedRun, placed_in_order
 from kubescheduler.core.selection import FirstByName, RandomTie, ReservoirTie, RoundRobinTie, TieBreak
-from kubescheduler.engine.engine_contract import Engine, PodScheduler, cache_for
 from kubescheduler.engine.framework_engine import ProfiledScheduler, framework_engine_for
-from kubescheduler.engine.spec import EngineSpec, engine_for
+from kubescheduler.engine.spec import Engine, EngineSpec, PodScheduler, cache_for, engine_for
 from kubescheduler.framework.deciding.opportunistic_batch import Turn
 from kubescheduler.framework.deciding.score_plugins import HeapTie
 from tests.support.build import labels, make_node, make_pod, resources

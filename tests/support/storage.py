@@ -24,7 +24,7 @@ from clusterstate.objects import (
     StorageClass,
 )
 from clusterstate.snapshot import Snapshot
-from kubescheduler.engine.engine_contract import PodScheduler
+from kubescheduler.engine.spec import PodScheduler
 from predicates.types import NodeError, Verdict
 from tests.support.build import kept_objects, labels, make_node, make_pod, names_where, resources
 

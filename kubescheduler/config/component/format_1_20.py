@@ -24,7 +24,7 @@ from kubescheduler.config.component.component_format import (
     with_ignored_1_20,
 )
 from kubescheduler.config.component.config_schema import ALL
-from kubescheduler.config.policy.policy_checks import extender_errors_1_20
+from kubescheduler.config.policy.policy_model import extender_errors_1_20
 from kubescheduler.framework.args.field_errors import INVALID, FieldError, invalid, literal_list, show
 from kubescheduler.framework.contract.go_durations import format_duration
 from kubescheduler.framework.contract.profile import Enabled, PluginSet, Point

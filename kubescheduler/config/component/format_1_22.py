@@ -35,7 +35,7 @@ from kubescheduler.config.component.format_1_36 import (
     queue_sort_errors,
 )
 from kubescheduler.config.component.format_1_36 import merged as merged_in_place
-from kubescheduler.config.policy.policy_checks import extender_errors_1_20
+from kubescheduler.config.policy.policy_model import extender_errors_1_20
 from kubescheduler.framework.args.field_errors import invalid
 from kubescheduler.framework.contract.profile import Enabled, PluginSet, Point
 from kubescheduler.framework.plugins.plugin_record import (

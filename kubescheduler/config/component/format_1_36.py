@@ -19,7 +19,7 @@ from kubescheduler.config.component.component_format import (
     with_merged_sets,
 )
 from kubescheduler.config.component.config_schema import ALL, MULTI_POINT
-from kubescheduler.config.policy.policy_checks import extender_errors
+from kubescheduler.config.policy.policy_model import extender_errors
 from kubescheduler.framework.args.field_errors import INVALID, FieldError, duplicate, invalid, required
 from kubescheduler.framework.contract.go_durations import format_duration
 from kubescheduler.framework.contract.profile import PluginSet, Point
@@ -122,47 +122,27 @@ def overriding_first(
 # --- validation, after merging ----------------------------------------------------------------
 
 
-def errors_1_36(form: ComponentFormat, written: Written, config: SchedulerConfig, version: str) -> list[FieldError]:
-    """What validation finds. Upstream: 1.36 ``ValidateKubeSchedulerConfiguration``."""
-    return _errors(form, written, config, version, election_errors_1_36)
-
-
 def errors_1_25(form: ComponentFormat, written: Written, config: SchedulerConfig, version: str) -> list[FieldError]:
-    """The same; every resource lock is let pass. Upstream: 1.25 ``ValidateKubeSchedulerConfiguration``."""
-    return _errors(form, written, config, version, election_errors_1_25)
-
-
-def _errors(
-    form: ComponentFormat,
-    written: Written,
-    config: SchedulerConfig,
-    version: str,
-    election: Callable[[LeaderElection], Iterator[FieldError]],
-) -> list[FieldError]:
+    """What validation finds. Upstream: 1.25 and later ``ValidateKubeSchedulerConfiguration``."""
     return config_errors(
         config,
-        election(config.leader_election),
+        election_errors_1_25(config.leader_election, form.locks),
         lambda profile: _profile_errors(form, profile, version),
         (*queue_sort_errors(form, config.profiles, _set_json), *address_errors(written)),
         extender_errors(config.extenders, worded_1_36, lambda _: "is an invalid extended resource name"),
     )
 
 
-def election_errors_1_25(election: LeaderElection) -> Iterator[FieldError]:
-    """What 1.25 refuses in a leader election that is on."""
+def election_errors_1_25(election: LeaderElection, locks: tuple[str, ...]) -> Iterator[FieldError]:
+    """What is refused in a leader election that is on. locks: what it may lock on; that is looked at if it is one."""
     if not election.leader_elect:
         return
     yield from lease_errors(election, _shown, equal=False, order_text="must be greater than `RenewDeadline`")
     for name, value in lock_names(election).items():
         if not value:
             yield required(f"leaderElection.{name}")
-
-
-def election_errors_1_36(election: LeaderElection) -> Iterator[FieldError]:
-    """The same; the lock has to be a Lease."""
-    yield from election_errors_1_25(election)
-    if election.leader_elect and election.resource_lock != "leases":
-        text = 'resourceLock value must be "leases"'
+    if len(locks) == 1 and election.resource_lock not in locks:
+        text = f'resourceLock value must be "{locks[0]}"'
         yield invalid("leaderElection.resourceLock", election.resource_lock, text)
 
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import msgspec
 
-from clusterstate.errors import ConfigError
+from algorithmprovider.registry import valid_name
+from clusterstate.errors import ConfigError, RegistryError, nearest
 from clusterstate.usage import is_extended_resource
 from kubecel.api_names import go_quote, qualified_name_errors
 from kubescheduler.config.config_text import parse_document, read_text
@@ -23,31 +24,29 @@ from kubescheduler.config.go_decoding import (
     text_problems,
     unknown_problem,
 )
-from kubescheduler.config.policy.policy_checks import (
+from kubescheduler.config.policy.policy_model import (
     FROM_POLICY,
-    GATED,
     MAX_PRIORITY,
     MAX_TOTAL,
     MAX_WEIGHT,
-    PolicyFault,
-    UnreadablePolicy,
-    registration_faults,
-    told_together,
-)
-from kubescheduler.config.policy.policy_model import (
     POLICY,
     PREDICATE,
     Policy,
+    PolicyFault,
+    UnreadablePolicy,
     policy_keys,
     priority_entry,
     ratio,
+    told_together,
 )
 from kubescheduler.extender.config import ExtenderConfig, TLSConfig
 from kubescheduler.framework.args.document_schema import BOOL, BYTES, DURATION, INT, TEXT, Field, ListOf, Struct, fields
 from kubescheduler.framework.args.field_errors import aggregate
+from priorities.capacity_ratio import shape_error
 
 if TYPE_CHECKING:
     from kubescheduler.config.go_decoding import Fault, UnknownKey
+    from kubescheduler.config.policy.policy_model import PredicatePolicy, PriorityPolicy
     from kubescheduler.framework.args.document_schema import Struct
 
 
@@ -189,6 +188,91 @@ def around(text: bytes, at: int) -> str:
     """Where a decoder stood in compact JSON, and the text there."""
     near, wide = (text[max(0, at - n) : at + n].decode("utf-8", "replace") for n in (10, 50))
     return f", error found in #{min(at, 10)} byte of ...|{near}|..., bigger context ...|{wide}|..."
+
+
+# --- entries ----------------------------------------------------------------------------------
+
+
+def _predicate_error(entry: PredicatePolicy, known: Collection[str]) -> str | None:
+    """Why an entry cannot be registered; ``known`` are the names that are registered at that moment."""
+    if entry.argument is None:
+        found = entry.name in known
+        return None if found else f"Invalid configuration: Predicate type not found for {entry.name}"
+    if entry.argument.count != 1:
+        count = entry.argument.count
+        return f"Exactly 1 predicate argument is required, numArgs: {count}, Predicate: {entry.name}"
+    return _name_error(entry.name)
+
+
+def _priority_error(entry: PriorityPolicy, known: Collection[str]) -> str | None:
+    """Why an entry cannot be registered; ``known`` are the names that are registered at that moment."""
+    if entry.argument is None:
+        found = entry.name in known
+        return None if found else f"Invalid configuration: Priority type not found for {entry.name}"
+    if entry.argument.count != 1:
+        count = entry.argument.count
+        return f"Exactly 1 priority argument is required, numArgs: {count}, Priority: {entry.name}"
+    ratio = entry.argument.requested_to_capacity_ratio
+    if ratio is not None and (error := shape_error(ratio.shape)):
+        return f"invalid RequestedToCapacityRatioPriority arguments: {error}"
+    return _name_error(entry.name)
+
+
+def _name_error(name: str) -> str | None:
+    try:
+        valid_name(name)
+    except RegistryError as error:
+        return str(error)
+    return None
+
+
+GATED = {
+    **dict.fromkeys(
+        ("CheckNodeCondition", "CheckNodeMemoryPressure", "CheckNodeDiskPressure", "CheckNodePIDPressure"),
+        "TaintNodesByCondition=false",
+    ),
+    "EvenPodsSpread": "EvenPodsSpread=true",
+    "EvenPodsSpreadPriority": "EvenPodsSpread=true",
+    "ResourceLimitsPriority": "ResourceLimitsPriorityFunction=true",
+}
+"""Name that release 1.16 registers only under a feature gate → the gate."""
+
+
+def registration_faults(
+    policy: Policy, predicates: Iterable[str], priorities: Iterable[str], gated: Mapping[str, str] | None = None
+) -> Iterator[PolicyFault]:
+    """Of every entry in order, predicates first; a custom entry is known to those after it. The first ends the process.
+
+    gated: name → the feature gate that registers it.
+    """
+    known, others, gates = set(predicates), set(priorities), gated or {}
+    for at, predicate in enumerate(policy.predicates or ()):
+        if error := _predicate_error(predicate, known):
+            hint = _hint(predicate.name, known, error, gates, misplaced(others, "priority"))
+            yield PolicyFault(f"predicates[{at}]: {error}{hint}", error)
+        known.add(predicate.name)
+    known, others = others, known
+    for at, priority in enumerate(policy.priorities or ()):
+        if error := _priority_error(priority, known):
+            hint = _hint(priority.name, known, error, gates, misplaced(others, "predicate"))
+            yield PolicyFault(f"priorities[{at}]: {error}{hint}", error)
+        known.add(priority.name)
+
+
+def misplaced(names: Iterable[str], what: str) -> dict[str, str]:
+    """Name of the other list → what to do with an entry of that name."""
+    lists = {"priority": "priorities, with a weight", "predicate": "predicates"}
+    return dict.fromkeys(names, f"; it is a {what}: move it to {lists[what]}")
+
+
+def _hint(name: str, known: Collection[str], error: str, gated: Mapping[str, str], elsewhere: Mapping[str, str]) -> str:
+    if "type not found" not in error:
+        return ""
+    if name in gated:
+        return f"; --feature-gates {gated[name]} registers it"
+    from kubescheduler.config.policy.policy_1_20_plugins import policy_name_hint
+
+    return elsewhere.get(name) or policy_name_hint(name, known) or nearest(name, known)
 
 
 # --- checking ------------------------------------------------------------------------------

@@ -22,7 +22,14 @@ from kubescheduler.config.go_decoding import (
     twice_problems,
     unknown_problem,
 )
-from kubescheduler.config.policy.policy_1_16 import INTERNAL_VERSIONS, around, around_extender, checked_type
+from kubescheduler.config.policy.policy_1_16 import (
+    GATED,
+    INTERNAL_VERSIONS,
+    around,
+    around_extender,
+    checked_type,
+    misplaced,
+)
 from kubescheduler.config.policy.policy_1_20_plugins import (
     EQUAL,
     EVEN_SPREAD,
@@ -43,24 +50,20 @@ from kubescheduler.config.policy.policy_1_20_plugins import (
     predicate_name,
     priority_name,
 )
-from kubescheduler.config.policy.policy_checks import (
+from kubescheduler.config.policy.policy_model import (
+    EXTENDER,
     FROM_POLICY,
-    GATED,
     MAX_WEIGHT,
+    PREDICATE,
+    Policy,
     PolicyFault,
+    RequestedToCapacityRatio,
+    ResourceWeight,
     UnreadablePolicy,
+    UtilizationPoint,
     checked_policy,
     extender_errors_1_20,
     give_up,
-    misplaced,
-)
-from kubescheduler.config.policy.policy_model import (
-    EXTENDER,
-    PREDICATE,
-    Policy,
-    RequestedToCapacityRatio,
-    ResourceWeight,
-    UtilizationPoint,
     priority_entry,
 )
 from kubescheduler.framework.args.document_schema import (
@@ -81,7 +84,7 @@ from kubescheduler.framework.contract.profile import SchedulerConfig
 from kubescheduler.framework.plugins.nodes import NODE_LABEL_1_20 as NODE_LABEL
 
 if TYPE_CHECKING:
-    from kubescheduler.config.go_decoding import Fault, Path, UnknownKey
+    from kubescheduler.config.go_decoding import Fault, KeyPath, UnknownKey
     from kubescheduler.config.policy.policy_model import PriorityArgument, PriorityPolicy
     from kubescheduler.framework.plugins.plugin_record import InTree
 
@@ -299,7 +302,7 @@ def _json(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
-def _end_of_key(value: Any, path: Path) -> int:
+def _end_of_key(value: Any, path: KeyPath) -> int:
     """Where in the JSON text of ``value`` the key at the end of ``path`` ends."""
     step, rest = path[0], path[1:]
     if isinstance(step, int):

@@ -13,7 +13,7 @@ from clusterstate.objects import Pod
 from kubescheduler.api.cluster import Cluster, stays_on_node
 from kubescheduler.api.engine_choice import tie_break_of
 from kubescheduler.core.decision import Decision
-from kubescheduler.engine.engine_contract import PodScheduler, cache_for
+from kubescheduler.engine.spec import PodScheduler, cache_for
 from kubescheduler.inputs.manifest_builders import pod as pod_manifest
 from kubescheduler.lab.scene.scene import Change, Edit, Scene, verb
 from kubescheduler.lab.scene.scene_state import SceneFault, SceneState, manifest_of, with_objects

@@ -15,7 +15,7 @@ from kubescheduler.core.decision import FRAMEWORK_SCALE, LEGACY_SCALE, Decision
 from kubescheduler.core.evidence import CUSTOM_PAGE, EXTENDERS_PAGE, PLUGINS_PAGE
 from kubescheduler.core.filter_and_score import Scores
 from kubescheduler.core.status import Code
-from kubescheduler.engine.engine_contract import PodScheduler
+from kubescheduler.engine.spec import PodScheduler
 from kubescheduler.lab.scene.scene import Scene
 from predicates.types import NodeError
 from priorities.score_evidence import ScoreEvidence

@@ -29,7 +29,7 @@ from kubescheduler.core.preemption_choice import (
 )
 from kubescheduler.core.selection import InTurnTie, RandomTie, ReservoirTie, RoundRobinTie
 from kubescheduler.core.status import Code
-from kubescheduler.engine.engine_contract import Engine, PodScheduler
+from kubescheduler.engine.spec import Engine, PodScheduler
 from kubescheduler.framework.deciding.score_plugins import HeapTie
 from kubescheduler.lab.scene.decision_rows import CheckRows, ScoreRows, shown_decision
 from kubescheduler.lab.scene.scene import Scene, Verb, part, verb

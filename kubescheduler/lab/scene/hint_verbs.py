@@ -10,9 +10,9 @@ import msgspec
 
 from clusterstate.objects import Pod
 from kubescheduler.api.cluster import Cluster
-from kubescheduler.engine.engine_contract import Engine, cache_for
 from kubescheduler.engine.framework_engine import FrameworkEngine
 from kubescheduler.engine.legacy_engine import LegacyEngine
+from kubescheduler.engine.spec import Engine, cache_for
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Point
 from kubescheduler.hinting.hint_search import HintSearch
 from kubescheduler.hinting.proposals import TARGETS, Hint, PodHints, Proposal, manifests_of

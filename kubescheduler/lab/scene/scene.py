@@ -22,9 +22,8 @@ from clusterstate.objects import ClusterObject, Node, Pod
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.engine_choice import tie_break_of
 from kubescheduler.core.decision import Decision
-from kubescheduler.engine.engine_contract import Engine, PodScheduler, cache_for
 from kubescheduler.engine.engine_flags import ALL_NODES
-from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.engine.spec import Engine, EngineSpec, PodScheduler, cache_for
 from kubescheduler.extender.access import PASS
 from kubescheduler.lab.plugin_file import PluginFile
 from kubescheduler.lab.scene.scene_state import SceneFault, SceneState, Side, opened_state

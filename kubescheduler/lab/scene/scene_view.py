@@ -16,7 +16,7 @@ from clusterstate.objects import Node, Pod
 from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.core.decision import Decision
-from kubescheduler.engine.engine_contract import PodScheduler
+from kubescheduler.engine.spec import PodScheduler
 from kubescheduler.lab.plugin_file import PluginFile, faults_in
 from kubescheduler.lab.scene.decision_rows import shown_decision
 from kubescheduler.lab.scene.exercise_verbs import way_of

@@ -22,8 +22,7 @@ import msgspec
 
 from clusterstate.errors import InputError
 from kubescheduler.api.engine_choice import tie_break_of
-from kubescheduler.engine.engine_contract import cache_for
-from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.engine.spec import EngineSpec, cache_for
 from kubescheduler.engine.spec_fields import BESIDES
 from kubescheduler.lab.scene.lab_document import LONGEST, lab_document, share_text
 from kubescheduler.lab.scene.scene import Parameters, Scene, Verb, verb

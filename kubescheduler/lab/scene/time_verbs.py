@@ -21,7 +21,7 @@ from kubescheduler.api.engine_choice import tie_break_of
 from kubescheduler.api.whole_runs import workload_of
 from kubescheduler.core.decision import Decision
 from kubescheduler.cycle.schedule_one import PodAttempt
-from kubescheduler.engine.engine_contract import PodScheduler, cache_for
+from kubescheduler.engine.spec import PodScheduler, cache_for
 from kubescheduler.lab.scene.scene import Change, Edit, KeptValues, Parameters, Scene, Verb, parameters, verb
 from kubescheduler.lab.scene.scene_state import SceneFault
 from kubescheduler.queue.entry import Place

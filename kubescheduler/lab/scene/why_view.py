@@ -20,7 +20,7 @@ from kubescheduler.api.engine_choice import tie_break_of
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.evidence import NodeExplanation
 from kubescheduler.core.extender_calls import nodes_of
-from kubescheduler.engine.engine_contract import PodScheduler
+from kubescheduler.engine.spec import PodScheduler
 from kubescheduler.extender.client import HTTPExtender
 from kubescheduler.lab.scene.decision_rows import shown_decision
 from kubescheduler.lab.scene.scene import MOST_ROWS, Scene, Verb, verb

@@ -14,15 +14,13 @@ from typing import Any, TypeVar
 import msgspec
 
 from clusterstate.errors import ConfigError
-from kubescheduler.config.component import component_config_from, component_document
 from kubescheduler.config.component.component_format import ConfigMapName, Lifted
-from kubescheduler.config.component.load_config import document_yaml
+from kubescheduler.config.component.load_config import component_config_from, component_document, document_yaml
 from kubescheduler.config.config_text import configmap_policy, parse_first_document, read_text
 from kubescheduler.config.gates import ReleaseGates
 from kubescheduler.config.v1alpha1 import V1Alpha1Config, v1alpha1_document
-from kubescheduler.engine.engine_contract import Engine
 from kubescheduler.engine.engine_flags import max_pd_volumes
-from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.engine.spec import Engine, EngineSpec
 from kubescheduler.engine.v1alpha1_engine import NO_POLICY, component_of_flags, lifted_component, read_component
 from kubescheduler.framework.args.field_errors import refuse
 from kubescheduler.framework.contract.go_durations import SECOND

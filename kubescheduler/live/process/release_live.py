@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import msgspec
 
 from kubescheduler.config.component.format_1_20 import election_errors_1_20
-from kubescheduler.config.component.format_1_36 import election_errors_1_36
+from kubescheduler.config.component.format_1_36 import election_errors_1_25
 from kubescheduler.framework.args.field_errors import FieldError, invalid, required
 from kubescheduler.framework.contract.profile import LeaderElection
 from kubescheduler.live.events import EventRules
@@ -140,7 +140,7 @@ def faults_1_36(flags: FlagValues, election: LeaderElection) -> list[str]:  # no
 
 def loaded_faults_1_36(election: LeaderElection) -> Iterator[FieldError]:
     """What 1.36 finds in the election of a file, with the flags that override it."""
-    return election_errors_1_36(election)
+    return election_errors_1_25(election, ("leases",))
 
 
 def no_loaded_faults(_: LeaderElection) -> Iterator[FieldError]:

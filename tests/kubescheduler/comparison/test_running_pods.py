@@ -16,8 +16,7 @@ from clusterstate.workloads import MIRROR
 from kubescheduler.comparison.comparing import compare
 from kubescheduler.comparison.running_pods import renewed, running_pods, stays
 from kubescheduler.comparison.tracks import Run
-from kubescheduler.engine.engine_contract import cache_for
-from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.engine.spec import EngineSpec, cache_for
 from tests.support.comparisons import GIB, node, pod
 from tests.support.devices import allocated, gpu, make_slice, pod_with, users
 from tests.support.devices import make_claim as device_claim

@@ -19,8 +19,7 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import PodChange, Snapshot
 from kubescheduler.core.answers import CheckState, Refreshes, ScoreState
 from kubescheduler.core.nominated import judge_rows, judge_with_added
-from kubescheduler.engine.engine_contract import cache_for
-from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.engine.spec import EngineSpec, cache_for
 from predicates.types import FitPredicate, NodeError, Verdict
 from priorities.types import PriorityConfig
 from tests.support.build import Cluster, make_node, make_pod, resources

@@ -30,10 +30,9 @@ from kubescheduler.core.algorithm import Algorithm, WeightedPriority
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.evidence import rule_evidence
 from kubescheduler.core.generic_scheduler import GenericScheduler
-from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.engine.evaluate_protocol import evaluate
 from kubescheduler.engine.framework_engine import ProfiledScheduler
-from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.engine.spec import EngineSpec, PodScheduler
 from priorities.node_labels import no_preference
 from priorities.requested import REQUESTED
 from priorities.score_evidence import priority_evidence

@@ -14,8 +14,7 @@ from algorithmprovider.registry import registered_until_the_end
 from clusterstate.errors import InputError
 from clusterstate.objects import Pod
 from kubescheduler.core.status import Status
-from kubescheduler.engine.engine_contract import PodScheduler, cache_for
-from kubescheduler.engine.spec import EngineSpec, no_notice
+from kubescheduler.engine.spec import EngineSpec, PodScheduler, cache_for, no_notice
 from kubescheduler.framework.profiles.plugin_loading import PluginOption
 from tests.support.releases_tried import FRAMEWORKS_TRIED, LEGACY_TRIED
 

@@ -16,8 +16,7 @@ from clusterstate.manifests.decode import Decoder
 from clusterstate.podinfo import PodInfo
 from kubescheduler.core.pod_classes import FEWEST_STATES, ClassState, Memory, Sharing
 from kubescheduler.core.totals import ClassTotals
-from kubescheduler.engine.engine_contract import Engine, cache_for
-from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.engine.spec import Engine, EngineSpec, cache_for
 from predicates.types import FitPredicate
 from tests.support.laws import costly
 from tests.support.releases_tried import RELEASES_TRIED

@@ -18,8 +18,7 @@ from kubescheduler.core import answers, total_tables, totals
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.selection import FirstByName, RandomTie, ReservoirTie, RoundRobinTie, TieBreak
 from kubescheduler.core.totals import ClassTotals
-from kubescheduler.engine.engine_contract import Engine, cache_for
-from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.engine.spec import Engine, EngineSpec, cache_for
 from priorities import spread
 from tests.support.amount_steps import (
     ALONE_ONCE_FULL,

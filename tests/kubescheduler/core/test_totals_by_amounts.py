@@ -18,8 +18,7 @@ from clusterstate.manifests.decode import Decoder
 from kubescheduler.core.algorithm import Algorithm, WeightedPriority
 from kubescheduler.core.generic_scheduler import GenericScheduler
 from kubescheduler.core.selection import FirstByName
-from kubescheduler.engine.engine_contract import Engine, cache_for
-from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.engine.spec import Engine, EngineSpec, cache_for
 from predicates.types import FitPredicate, Verdict
 from priorities.types import PriorityConfig
 from tests.support.build import cache_of, make_node, make_pod

@@ -17,11 +17,10 @@ from clusterstate.errors import ConfigError
 from clusterstate.manifests.decode import Decoder
 from clusterstate.objects import Pod
 from kubescheduler.core.algorithm import Algorithm
-from kubescheduler.engine.engine_contract import PodScheduler
 from kubescheduler.engine.engine_flags import EngineFlags, max_pd_volumes
 from kubescheduler.engine.evaluate_protocol import CONFIGURATION_KEYS, Scenario
 from kubescheduler.engine.legacy_engine import algorithm_for, algorithm_from_files
-from kubescheduler.engine.spec import EngineSpec, engine_for
+from kubescheduler.engine.spec import EngineSpec, PodScheduler, engine_for
 from kubescheduler.framework.profiles.plugin_loading import with_plugin
 from kubescheduler.releases.lookup import RELEASES, release_named
 from tests.support.build import make_node, make_pod, resources

@@ -12,9 +12,8 @@ import yaml
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError
 from clusterstate.objects import Node, ObjectMeta
-from kubescheduler.engine.engine_contract import cache_for
 from kubescheduler.engine.legacy_engine import LegacyEngine
-from kubescheduler.engine.spec import EngineSpec, engine_for
+from kubescheduler.engine.spec import EngineSpec, cache_for, engine_for
 from tests.support.comparisons import pod
 
 POLICY = {"kind": "Policy", "apiVersion": "v1", "priorities": [{"name": "MostRequestedPriority", "weight": 7}]}

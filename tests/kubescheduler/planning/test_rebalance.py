@@ -13,7 +13,7 @@ import pytest
 import kubescheduler as ks
 from clusterstate.errors import InputError
 from kubescheduler.api.engine_choice import engine_spec
-from kubescheduler.engine.engine_contract import Engine
+from kubescheduler.engine.spec import Engine
 from kubescheduler.planning.departures import Fate, fate_of
 from kubescheduler.planning.rehearsal import Rehearsal
 from tests.support.drained_clusters import budget

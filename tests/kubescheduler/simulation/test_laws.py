@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from clusterstate.cache import ClusterCache
 from clusterstate.objects import LabelSelector, ObjectMeta, PodDisruptionBudget
 from kubescheduler.cycle.cycle_rules import NoPlugins
-from kubescheduler.engine.engine_contract import cache_for
-from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.engine.spec import EngineSpec, cache_for
 from kubescheduler.framework.running.framework_runtime import Framework
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.simulation.simulation import Simulation

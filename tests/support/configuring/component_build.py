@@ -9,8 +9,8 @@ import pytest
 
 from clusterstate.errors import ConfigError
 from clusterstate.objects import NodeSelectorTerm, PreferredSchedulingTerm, Requirement, TopologySpreadConstraint
-from kubescheduler.config.component import component_config_from
 from kubescheduler.config.component.component_format import ComponentFormat
+from kubescheduler.config.component.load_config import component_config_from
 from kubescheduler.framework.args.document_schema import CPU_AND_MEMORY
 from kubescheduler.framework.contract.profile import Enabled, PluginSet, Point, Profile, SchedulerConfig
 from kubescheduler.framework.plugins.node_affinity import AddedAffinity, NodeAffinityArgs

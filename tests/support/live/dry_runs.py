@@ -10,8 +10,7 @@ from clusterstate.manifests.decode import Decoder, Item
 from clusterstate.manifests.kinds import KINDS
 from clusterstate.objects import Pod
 from kubescheduler.comparison.dry_run_results import DryRunResults, RealChoices
-from kubescheduler.engine.engine_contract import PodScheduler
-from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.engine.spec import EngineSpec, PodScheduler
 from kubescheduler.live.informers.stored_objects import Inbox, ObjectChange
 from kubescheduler.live.shadow_scheduler import ShadowScheduler
 from tests.support.live.live_cluster import StoodClock

@@ -12,7 +12,7 @@ from clusterstate.objects import (
     Requirement,
     TopologySpreadConstraint,
 )
-from kubescheduler.config.component import component_config_from
+from kubescheduler.config.component.load_config import component_config_from
 from kubescheduler.framework.plugins.default_preemption import DefaultPreemptionArgs
 from kubescheduler.framework.plugins.dynamic_resources import DynamicResourcesArgs
 from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityArgs

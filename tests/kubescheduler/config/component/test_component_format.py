@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from kubescheduler.config.component import component_document, default_config
 from kubescheduler.config.component.config_schema import Written
+from kubescheduler.config.component.load_config import component_document, default_config
 from kubescheduler.framework.args.field_errors import aggregate
 from kubescheduler.framework.contract.profile import ClientConnection, LeaderElection, SchedulerConfig
 from tests.support.configuring.component_build import entry, error, format_of, plugin_set, plugins, problems, read

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from clusterstate.errors import ConfigError
-from kubescheduler.config.component import component_config_from, read_component_config
+from kubescheduler.config.component.load_config import component_config_from, read_component_config
 from tests.support.configuring.component_build import GROUP, args_of, document, entry, error, format_of, problems, read
 
 KIND = "KubeSchedulerConfiguration"

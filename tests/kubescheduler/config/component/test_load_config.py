@@ -12,7 +12,7 @@ import yaml
 from hypothesis import given
 
 from clusterstate.errors import ConfigError
-from kubescheduler.config.component import (
+from kubescheduler.config.component.load_config import (
     component_config_from,
     component_document,
     default_config,
@@ -20,8 +20,7 @@ from kubescheduler.config.component import (
     write_component_config,
 )
 from kubescheduler.config.config_text import read_configuration
-from kubescheduler.engine.engine_contract import Engine
-from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.engine.spec import Engine, EngineSpec
 from kubescheduler.framework.contract.profile import Enabled, Point, Profile, SchedulerConfig
 from kubescheduler.releases import v1_20, v1_36
 from kubescheduler.releases.lookup import release_named

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.errors import ConfigError
-from kubescheduler.config.component import component_config_from, default_config, format_1_20, format_1_36
+from kubescheduler.config.component import format_1_20, format_1_36
+from kubescheduler.config.component.load_config import component_config_from, default_config
 from kubescheduler.extender.config import ExtenderConfig, ManagedResource, TLSConfig
 from kubescheduler.framework.contract.profile import Enabled, PluginSet, Point, Profile
 from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitArgs

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from clusterstate.errors import ConfigError
-from kubescheduler.config.component import component_config_from
 from kubescheduler.config.component.config_schema import GROUP, KIND
+from kubescheduler.config.component.load_config import component_config_from
 from kubescheduler.framework.contract.profile import Point, SchedulerConfig
 from kubescheduler.releases.lookup import RELEASES
 

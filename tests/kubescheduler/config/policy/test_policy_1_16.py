@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from clusterstate.errors import ConfigError
 from kubescheduler.config.policy.policy_1_16 import parse_policy, policy_faults
-from kubescheduler.config.policy.policy_checks import MAX_WEIGHT, give_up
 from kubescheduler.config.policy.policy_model import (
+    MAX_WEIGHT,
     LabelPreference,
     LabelsPresence,
     Policy,
@@ -23,6 +23,7 @@ from kubescheduler.config.policy.policy_model import (
     ServiceAffinity,
     ServiceAntiAffinity,
     UtilizationPoint,
+    give_up,
 )
 from kubescheduler.extender.config import ExtenderConfig, ManagedResource, TLSConfig
 

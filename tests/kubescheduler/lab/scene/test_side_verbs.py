@@ -16,8 +16,7 @@ from clusterstate.cache import ClusterCache
 from clusterstate.errors import InputError
 from clusterstate.objects import Pod
 from kubescheduler import Cluster
-from kubescheduler.engine.engine_contract import cache_for
-from kubescheduler.engine.spec import EngineSpec, no_notice
+from kubescheduler.engine.spec import EngineSpec, cache_for, no_notice
 from kubescheduler.lab.scene.scene import ClusterCaches, Scene
 from kubescheduler.lab.scene.scene_state import SceneFault
 from kubescheduler.lab.scene.verbs import VERBS

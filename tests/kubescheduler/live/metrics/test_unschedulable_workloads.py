@@ -12,8 +12,7 @@ from prometheus_client import CollectorRegistry
 import kubescheduler as ks
 from clusterstate.cache import ClusterCache
 from clusterstate.objects import ClusterObject, ObjectMeta, OwnerReference, Pod, PodSpec
-from kubescheduler.engine.engine_contract import cache_for
-from kubescheduler.engine.spec import EngineSpec, no_notice
+from kubescheduler.engine.spec import EngineSpec, cache_for, no_notice
 from kubescheduler.live.metrics.metrics_registry import exposition
 from kubescheduler.live.metrics.process_metrics import ProcessMetrics
 from kubescheduler.live.metrics.unschedulable_workloads import (
