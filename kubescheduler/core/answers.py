@@ -18,7 +18,7 @@ from clusterstate.changes import BY_ROW, PODS_ANYWHERE, ChangeLog, Reads, flags_
 from clusterstate.footprint import Footprint, ScopeReading
 from clusterstate.growable import IntArray, Mask
 from clusterstate.podinfo import PodInfo
-from clusterstate.snapshot import PodChange, Snapshot
+from clusterstate.snapshot import Snapshot
 from predicates.types import FitPredicate, NodeError, Verdict, failing, unresolvable
 from priorities.types import PriorityConfig
 
@@ -318,29 +318,6 @@ class CheckState(Remembered):
             self.unresolvable = unresolvable(self.predicate, pod, refresh.snapshot, self.verdict, self.failing)
             self.erring = any(isinstance(reason, NodeError) and mask.any() for reason, mask in self.verdict.items())
         return rows
-
-    def row_verdict(self, row: int) -> RowVerdict:
-        """What it says of a row, as of the last time."""
-        if self.failing is None or not self.failing[row]:
-            return PASSES
-        reasons = tuple([reason for reason, mask in self.verdict.items() if mask[row]])
-        return reasons, self.unresolvable is not None and bool(self.unresolvable[row])
-
-    @property
-    def says_beside(self) -> bool:
-        """Whether ``verdict_beside`` may be asked."""
-        return self._of_usage or not self.of_own_pods
-
-    def verdict_beside(self, row: int, pod: PodInfo, snapshot: Snapshot, added: Sequence[PodChange]) -> RowVerdict:
-        """What it says of a row of the whole cluster to which pods are hypothetically added."""
-        if not self._of_usage:
-            return self.row_verdict(row)
-
-        def ask(rows: tuple[int, ...]) -> list[RowVerdict]:
-            return row_verdicts(self.predicate, pod, snapshot.take(np.array(rows, np.int64)).what_if(added))
-
-        key = snapshot.amounts(row), tuple([change.info for change in added])
-        return self._answers.of((key,), (row,), ask)[0]
 
     def _row_verdicts(self, pod: PodInfo, rows: tuple[int, ...], refresh: Refresh) -> list[RowVerdict]:
         """What it says of some rows now; of a few, what it said before of rows that are alike to it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -16,7 +16,7 @@ from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import PodChange, Snapshot
 from clusterstate.volumes.claims import has_claims
-from kubescheduler.core.answers import SINGLE_ROWS, CheckState
+from kubescheduler.core.answers import CheckState
 from kubescheduler.core.filter_results import NO_VALUES, RowValues, row_values
 from kubescheduler.core.pod_classes import ClassState
 from kubescheduler.core.status import Code
@@ -137,46 +137,6 @@ class NominatedJudgement(msgspec.Struct, frozen=True):
 
 
 FITS = NominatedJudgement()
-
-
-def judge_with_added(
-    info: PodInfo,
-    snapshot: Snapshot,
-    added: Mapping[int, Sequence[PodChange]],
-    checks: Sequence[CheckState],
-    every: bool,
-) -> list[NominatedJudgement] | None:
-    """Of rows of the whole cluster, each with the pods that are added there; None: these may matter to other rows too.
-
-    checks: up to date, and looking at no other row (``Footprint.is_row_local``); those that follow from no pods are not
-    run again. every: all are run, not just until one fails.
-    """
-    every_change = [change for changes in added.values() for change in changes]
-    if not stay_on_their_rows(every_change):
-        return None
-    if len(added) <= SINGLE_ROWS and all(check.says_beside for check in checks):
-        return [_judge_row(row, changes, info, snapshot, checks, every) for row, changes in added.items()]
-    return judge_rows(info, snapshot.take(np.array(list(added), np.int64)).what_if(every_change), checks, every=every)
-
-
-def _judge_row(
-    row: int, added: Sequence[PodChange], info: PodInfo, snapshot: Snapshot, checks: Sequence[CheckState], every: bool
-) -> NominatedJudgement:
-    """Of one row by checks that follow from the amounts there, or from no pods."""
-    out = FITS
-    for check in checks:
-        name = check.predicate.name
-        reasons, beyond = check.verdict_beside(row, info, snapshot, added)
-        if not reasons:
-            continue
-        error = next((reason for reason in reasons if isinstance(reason, NodeError)), None)
-        if error is not None:
-            return NominatedJudgement(error=(name, error))
-        code = Code.UnschedulableAndUnresolvable if beyond else Code.Unschedulable
-        out = NominatedJudgement((*out.found, (name, reasons)), max(code, out.code))
-        if not every:
-            break
-    return out
 
 
 def judge_rows(
@@ -326,10 +286,11 @@ class KeptJudgements:
         judged: dict[int, NominatedJudgement] = dict.fromkeys(now, FITS)
         judged.update((row, FITS) for row in self._todo if nodes[row] is None)
         if added:
-            judgements = judge_with_added(info, self._cache.snapshot(), added, checks, every)
-            if judgements is None:
+            every_change = [change for changes in added.values() for change in changes]
+            if not stay_on_their_rows(every_change):
                 return False
-            judged.update(zip(added, judgements, strict=True))
+            there = self._cache.snapshot().take(np.array(list(added), np.int64)).what_if(every_change)
+            judged.update(zip(added, judge_rows(info, there, checks, every=every), strict=True))
         for row, judgement in judged.items():
             self._take(row, judgement)
         self._todo.difference_update(judged)

@@ -312,11 +312,8 @@ class TotalTable:
         # In the order of names, the first of the highest is the one. A row that is no node's any more has rank -1.
         self._rows_by_name = np.empty(len(ranks) + 1, np.int64)
         self._rows_by_name[ranks] = np.arange(len(ranks))
-        # By blocks, so that a change and the choice read some hundred totals and not all.
-        width = isqrt(len(ranks)) + 1
-        self._by_name = np.full((len(ranks) // width + 1, width), LOWEST)
-        self._by_name.reshape(-1)[ranks] = self._now[TOTAL]
-        self._best_of_block = self._by_name.max(1)
+        self._by_name = np.full(len(ranks) + 1, LOWEST)
+        self._by_name[ranks] = self._now[TOTAL]
         self.moved_on = ""
         """The rule of which ``put`` found that other rows may score differently."""
 
@@ -332,8 +329,7 @@ class TotalTable:
     def choose(self, tie_break: TieBreak) -> int:
         """One of the rows with the highest total."""
         if type(tie_break) is FirstByName:
-            block = int(self._best_of_block.argmax())
-            return self._rows_by_name.item(block * self._by_name.shape[1] + int(self._by_name[block].argmax()))
+            return self._rows_by_name.item(int(self._by_name.argmax()))
         totals = self._now[TOTAL]
         return tie_break.choose((totals == totals.max()).nonzero()[0], self._ranks)
 
@@ -382,10 +378,7 @@ class TotalTable:
         after[TOTAL] = totals
         self._note(rows, after)
         self._now[:, at] = after
-        ranks = self._ranks[at]
-        self._by_name.reshape(-1)[ranks] = totals
-        blocks = ranks // self._by_name.shape[1]
-        self._best_of_block[blocks] = self._by_name[blocks].max(1)
+        self._by_name[self._ranks[at]] = totals
         return True
 
     def _levels_of(self, name: str) -> Levels:
