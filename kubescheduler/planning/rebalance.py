@@ -95,13 +95,8 @@ class Rebalanced(Shown, msgspec.Struct, frozen=True, eq=False):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
-        moves = None
-        if self.moves is not None:
-            moves = [
-                {"pod": each.pod, "from": each.from_node, "now": each.now, "to": each.to_node} for each in self.moves
-            ]
         return {
-            "moves": moves,
+            "moves": None if self.moves is None else [move.to_dict() for move in self.moves],
             **({"node": self.node} if self.node else {"empty": list(self.empty)}),
             "proven": self.proven,
             "atLeast": self.at_least,

@@ -207,6 +207,19 @@ class Rehearsal:
         for pod in leaving:
             self._follow(pod, why, comes_back=fate_of(pod) is Fate.REMADE, after=after(pod))
 
+    def drop(self, name: str) -> None:
+        """A node goes at once, and with it what is left on it, which nobody makes anew."""
+        node = self.node(name)
+        assert node is not None
+        self.evict(self.finished_on(name))
+        self._run.expect_end(self._run.now, nodes=[node])
+        for pod in self.pods_on(name):
+            self._follow(pod, LOST_NODE, comes_back=False)
+
+    def begin_anew(self) -> None:
+        """From here on moves are told, as if the cluster had been so from the start."""
+        self.moved, self._followed = [], {}
+
     def settle(self) -> None:
         """Everything happens, and every pod that came is tried, until nothing changes any more.
 

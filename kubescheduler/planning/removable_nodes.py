@@ -2,7 +2,8 @@
 
 A node is looked at if it is used no more than a threshold, nothing forbids it, and no pod on it blocks. Then it is
 drained in a rehearsal; it goes if all its pods run elsewhere, nobody was evicted for them, and no pod that waited
-before waits for it. In the end all nodes that go are drained in one rehearsal, from the cluster as it is.
+before waits for it. One node after the other goes in the same rehearsal, which is made anew only after a node that
+cannot. In the end all nodes that go are drained together, from the cluster as it is.
 
 Upstream: kubernetes/autoscaler, cluster-autoscaler of 1.36.1: core/scaledown/eligibility/eligibility.go, simulator/
 utilization/info.go, simulator/drainability/rules, core/scaledown/planner/planner.go, with the defaults of the flags
@@ -70,6 +71,10 @@ class Move(msgspec.Struct, frozen=True):
     now: str
     to_node: str
 
+    def to_dict(self) -> dict[str, str]:
+        """Plain data, for JSON."""
+        return {"pod": self.pod, "from": self.from_node, "now": self.now, "to": self.to_node}
+
 
 class Removals(Shown, msgspec.Struct, frozen=True, eq=False):
     """Which nodes can go, all of them together, and where their pods run then."""
@@ -98,9 +103,7 @@ class Removals(Shown, msgspec.Struct, frozen=True, eq=False):
         """Plain data, for JSON."""
         return {
             "canGo": msgspec.to_builtins(self.freed),
-            "moves": [
-                {"pod": move.pod, "from": move.from_node, "now": move.now, "to": move.to_node} for move in self.moves
-            ],
+            "moves": [move.to_dict() for move in self.moves],
             "kept": msgspec.to_builtins(self.kept),
             "threshold": self.threshold,
             "text": self.sentences(),
@@ -133,10 +136,11 @@ class _Search:
         self._flags = DrainFlags(
             ignore_daemonsets=True, delete_emptydir_data=True, force=True, selects=lambda pod: not _ends_there(pod)
         )
-        self._there, self._preempted = after_waiting(Rehearsal(engine, objects, tie_break()), tie_break())
+        self._there, self._preempted = after_waiting(self._rehearsal(objects), tie_break())
         if self._preempted:
             self._objects = self._there.objects()
         self._waiting = _unplaced(self._there)
+        self._notes_before = self._notes(self._there)
 
     def run(self) -> Removals:
         """Empty nodes first, then the others in order."""
@@ -153,7 +157,7 @@ class _Search:
             else:
                 kept.append(KeptNode(node.name, share, *fault))
         while freed:
-            last = self._rehearsed(self._objects, [each.node for each in freed])
+            last = self._drained(self._rehearsal(self._objects), [each.node for each in freed])
             fault = self._hurts(last)
             if fault is None:
                 moves = tuple(_move(moved) for moved in last.moved if moved.now is not None)
@@ -161,7 +165,7 @@ class _Search:
             lost = freed.pop()
             text = f"not together with the nodes before it: {fault[0]}"
             kept.append(KeptNode(lost.node, lost.used, "NoPlaceToMovePods", text, fault[1]))
-        return Removals((), tuple(kept), (), self._threshold, self._notes(self._there))
+        return Removals((), tuple(kept), (), self._threshold, self._notes_before)
 
     def _notes(self, rehearsal: Rehearsal) -> tuple[str, ...]:
         some = "1 pod fits" if len(self._waiting) == 1 else f"{len(self._waiting)} pods fit"
@@ -245,19 +249,25 @@ class _Search:
 
     def _no_place(self, node: Node) -> tuple[str, str, str] | None:
         """Why its pods do not run elsewhere; where they do, the node is gone from now on."""
-        played = self._rehearsed(self._there.objects(), [node.name])
-        fault = self._hurts(played)
+        before = self._there.objects()
+        fault = self._hurts(self._drained(self._there, [node.name]))
         if fault is not None:
+            self._there = self._rehearsal(before)
+            self._there.settle()
             return ("NoPlaceToMovePods", *fault)
-        self._there = self._rehearsed([obj for obj in played.objects() if not _belongs_to(obj, node.name)], ())
+        self._there.drop(node.name)
+        self._there.settle()
         return None
 
-    def _rehearsed(self, objects: Iterable[ClusterObject], names: Sequence[str]) -> Rehearsal:
-        """A cluster in which these nodes were drained."""
-        rehearsal = Rehearsal(self._engine, objects, self._tie_break())
+    def _rehearsal(self, objects: Iterable[ClusterObject]) -> Rehearsal:
+        return Rehearsal(self._engine, objects, self._tie_break())
+
+    def _drained(self, rehearsal: Rehearsal, names: Sequence[str]) -> Rehearsal:
+        """The cluster in which these nodes were drained besides; who moved before is none of those that did."""
+        rehearsal.begin_anew()
         rehearsal.cordon(names)
         rehearsal.settle()
-        self._blocked = drained(rehearsal, chosen(rehearsal, names, self._flags), self._flags) if names else []
+        self._blocked = drained(rehearsal, chosen(rehearsal, names, self._flags), self._flags)
         return rehearsal
 
     def _hurts(self, played: Rehearsal) -> tuple[str, str] | None:
@@ -283,11 +293,6 @@ def _unplaced(rehearsal: Rehearsal) -> frozenset[str]:
     """The pods that waited from the start and have no node."""
     records = ((pod.key, rehearsal.record(pod)) for pod in rehearsal.waiting)
     return frozenset(key for key, record in records if record is None or not record.node)
-
-
-def _belongs_to(obj: ClusterObject, name: str) -> bool:
-    """Whether it is the node of that name, or a pod on it."""
-    return obj.node_name == name if isinstance(obj, Pod) else isinstance(obj, Node) and obj.name == name
 
 
 def _move(moved: Moved) -> Move:
