@@ -15,7 +15,7 @@ import pytest
 
 from kubescheduler.engine.evaluate_protocol import evaluate
 from kubescheduler.releases.names import FRAMEWORK_RELEASES, RELEASE_NAMES
-from tests.support.references.recorded_vectors import vectors_dir
+from tests.support.releases_tried import vectors_dir
 
 PARTS = ("error", "fits", "failed", "checks", "codes", "raw", "scores", "weights", "total", "best", "preemption")
 EXTENDER_SERVER = Path(__file__).parents[2] / "shared" / "tools" / "extender_server.py"

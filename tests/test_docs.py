@@ -34,8 +34,7 @@ from kubescheduler.releases.lookup import RELEASES
 from predicates.types import PredicateArgs
 from tests.support.build import cache_of
 from tests.support.configuring.component_build import format_of
-from tests.support.references.recorded_vectors import vectors_dir
-from tests.support.releases_tried import FRAMEWORKS_TRIED, RELEASES_TRIED
+from tests.support.releases_tried import FRAMEWORKS_TRIED, RELEASES_TRIED, vectors_dir
 
 IN_TREE = {release: RELEASES[release].framework_rules.plugins for release in FRAMEWORKS_TRIED}
 """Release → its plugins."""

@@ -14,7 +14,7 @@ from packaging.version import Version
 
 import kubescheduler
 from benchmarks.structure import GIVEN, PACKAGES, ROOT
-from tests.support.references.recorded_vectors import vectors_dir
+from tests.support.releases_tried import vectors_dir
 
 VENDOR = "kubescheduler/lab/page/vendor"
 

@@ -22,8 +22,7 @@ from kubescheduler.sweep.cases import Configuration, SnapshotFiles, SweepOptions
 from kubescheduler.sweep.run_case import run_case
 from kubescheduler.testing.given import cluster_of
 from kubescheduler.testing.placements import Placer
-from tests.support.references.recorded_vectors import vectors_dir
-from tests.support.releases_tried import RELEASES_TRIED
+from tests.support.releases_tried import RELEASES_TRIED, vectors_dir
 
 PAIRS, A_TEST = 80, 20
 """How many pairs of a scenario and a release are tried, and how many of them by one test."""

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.support.apiserver.real_server import free_ports
 from tests.support.custom.extender_process import extender
-from tests.support.live.serving import free_port
 from tests.support.pages.lab_page import LabPages, Page, running_lab, settled, show_screen, violations
 
 NODE = {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "10"}}
@@ -73,7 +73,7 @@ def test_its_refusals_and_scores_are_shown_as_its_own(lab_pages: LabPages, tmp_p
 
 def test_one_that_cannot_be_reached_is_an_error(lab_pages: LabPages, tmp_path: Path) -> None:
     """With its text, and without a word of nodes that do not fit."""
-    address = f"http://127.0.0.1:{free_port()}/gone"
+    address = f"http://127.0.0.1:{free_ports(1)[0]}/gone"
     text = f'Post "{address}/filter": Connection refused'
     with why(lab_pages, tmp_path, address) as page:
         outcome = page.locator(".outcome").inner_text()

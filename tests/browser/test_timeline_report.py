@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.comparisons import RELEASES, ZONE, made_timeline, timeline_of
 from tests.support.pages.layout_faults import Opens, Page, inaccessible, layout_faults, until
-from tests.support.timelines import RELEASES, ZONE, made_timeline, timeline_of
 
 SIZES = ({"width": 1280, "height": 800}, {"width": 1920, "height": 1080}, {"width": 390, "height": 844})
 STEP = "td.step > button"

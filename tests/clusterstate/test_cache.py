@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterstate import cache
 from clusterstate.cache import ClusterCache, NominatedPods
 from clusterstate.errors import ClusterStateError
 from clusterstate.objects import Affinity, ContainerImage, LabelSelector, Pod, PodAffinity, PodAffinityTerm
@@ -42,20 +41,6 @@ def test_a_placed_pod_is_found_by_its_identity() -> None:
     assert cache.placed(uid) is added
     cache.remove_pod(added)
     assert cache.placed(uid) is None
-
-
-def test_classes_without_placed_pods_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before the first pod comes and after the last has left; so many of them, without those that have pods."""
-    monkeypatch.setattr("clusterstate.columns.RECENT_CLASSES", 2)
-    cache = cache_of([make_node("a")])
-    pods = [make_pod(f"p{at}", priority=at) for at in range(3)]
-    second, first = map(cache.info, pods[1::-1])
-    placed = cache.assume_pod(pods[0], "a")
-    third = cache.info(pods[2])
-    assert (cache.info(pods[0]), cache.info(pods[1])) == (first, second)
-    cache.forget_pod(placed)
-    assert (cache.info(pods[0]), cache.info(pods[2])) == (first, third)
-    assert cache.info(pods[1]) is not second
 
 
 def test_the_class_of_a_pod_is_the_one_that_is_placed() -> None:
@@ -300,17 +285,6 @@ def test_law_of_keeping(steps: list[tuple[str, str]]) -> None:
         assert record.node_of(name) == (node or None)
         changed = {at for at in before.keys() | now.keys() if before.get(at) != now.get(at)}
         assert changed <= set(record.changed.since(position) or ())
-
-
-def test_old_changes_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who looked too long ago looks at everything."""
-    monkeypatch.setattr(cache, "LONGEST", 4)
-    record = NominatedPods()
-    for at in range(6):
-        record.put("p", f"n{at}", PODS["p"])
-    assert record.changed.since(0) is None
-    assert record.changed.since(record.changed.position) == []
-    assert record.changed.since(record.changed.position - 1) == ["n5"]
 
 
 VIEWS = (v1_4.VIEW, v1_16.VIEW, v1_36.VIEW)

@@ -67,20 +67,6 @@ class Reading:
         self.cluster.columns.take_pod(row, name)
 
 
-def test_a_scope_is_found_the_second_time() -> None:
-    """Most rules are asked once about pods like one; from the third time on, only what is new is looked at."""
-    reading = Reading(every_sum)
-    found = [(reading.rows(), reading.found) for _ in range(4)]
-    assert found == [(None, 0), (None, 1), ([], 1), ([], 1)]
-
-
-def test_what_is_forgotten_is_looked_at_as_a_whole() -> None:
-    """Once; the scope is found for the next time."""
-    reading = Reading(every_sum).known()
-    reading.reading.forget()
-    assert [(reading.rows(), reading.found) for _ in range(2)] == [(None, 2), ([], 2)]
-
-
 def test_something_else_that_the_rule_reads() -> None:
     """Other pods may be counted then: the scope is found anew."""
     reading = Reading(every_sum).known()

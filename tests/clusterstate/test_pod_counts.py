@@ -123,23 +123,6 @@ def test_counts_with_marks_are_those_over_all_classes(
     _check(cache, [*selectors, LabelSelector()], infos)
 
 
-def test_a_count_looks_only_at_classes_with_its_marks() -> None:
-    """A selector of one pod's own label asks about no other pod, whichever comes first."""
-    cache = cache_of([make_node("n1")])
-    asked: list[str] = []
-
-    def weight(info: PodInfo) -> int:
-        asked.append(info.labels["pod"])
-        return 1
-
-    for at in range(5):
-        cache.add_pod(make_pod(f"early{at}", label={"pod": f"early{at}"}, node="n1"))
-    tally = cache.snapshot().tally("own", None, weight, frozenset({("pod", "early3"), ("pod", "late3")}))
-    for at in range(5):
-        cache.add_pod(make_pod(f"late{at}", label={"pod": f"late{at}"}, node="n1"))
-    assert (asked, int(tally.sums.sum())) == (["early3", "late3"], 2)
-
-
 def test_pods_that_no_term_tells_apart_share_a_count() -> None:
     """Labels that terms do not read make no counts of their own, until a pod comes whose term reads them."""
     cache = cache_of([make_node("n1", {ZONE: "z"}), make_node("n2", {ZONE: "y"})])

@@ -22,11 +22,8 @@ from clusterstate.usage import (
     account_1_36,
     amount,
     gated_accounting_1_20,
-    is_attachable_volume_resource,
     is_extended_resource,
-    is_hugepage_resource,
     is_native_resource,
-    is_prefixed_native_resource,
     is_scalar_resource,
     nonzero_request,
     tracked_1_4,
@@ -104,24 +101,6 @@ def test_limits_are_the_larger_of_all_containers_and_any_init_container() -> Non
     assert account_1_16(PodSpec(ordinary, init)).limits == (200, 70)
     assert account_1_16(PodSpec(ordinary)).limits == (200, 50)
     assert account_1_16(PodSpec()).limits == (0, 0)
-
-
-BEST_EFFORT = {
-    "nothing": (PodSpec((Container(),)), True),
-    "no-container": (PodSpec(), True),
-    "zeros": (PodSpec((Container(requests=resources(cpu=0), limits=resources(memory=0)),)), True),
-    "other-resources": (PodSpec((Container(requests=FrozenMap({GPU: 1000})),)), True),
-    "request": (PodSpec((Container(requests=resources(cpu=1)),)), False),
-    "limit": (PodSpec((Container(limits=resources(memory=1)),)), False),
-    "second-container": (PodSpec((Container(), Container(requests=resources(memory=1)))), False),
-    "init-container": (PodSpec((Container(),), (Container(requests=resources(cpu=1)),)), False),
-}
-
-
-@pytest.mark.parametrize(("spec", "expected"), BEST_EFFORT.values(), ids=BEST_EFFORT)
-def test_best_effort(spec: PodSpec, expected: bool) -> None:
-    """No container, init containers included, says anything about cpu or memory."""
-    assert account_1_16(spec).best_effort == expected
 
 
 def test_overhead_counts_with_its_gate_only() -> None:
@@ -376,13 +355,3 @@ def test_resource_classes(name: str, native: bool, extended: bool, scalar: bool)
 def test_fixed_resources_that_are_accounted_for(name: str, old: bool, new: bool) -> None:
     """Local storage came after 1.4; pods are counted by themselves."""
     assert (tracked_1_4(name), tracked_1_16(name)) == (old, new)
-
-
-def test_prefix_classes() -> None:
-    """The classes that only look at a prefix or a part."""
-    assert is_hugepage_resource("hugepages-1Gi")
-    assert not is_hugepage_resource("x-hugepages-1Gi")
-    assert is_attachable_volume_resource("attachable-volumes-csi-x")
-    assert not is_attachable_volume_resource("attachable")
-    assert is_prefixed_native_resource("kubernetes.io/x")
-    assert not is_prefixed_native_resource("k8s.io/x")

@@ -17,8 +17,8 @@ from kubescheduler.comparison.comparison import Comparison
 from kubescheduler.core.results import ShownTable
 from kubescheduler.notebook import WIDTH, arrow_table, data_frame
 from kubescheduler.simulation.simulation_report import Report
+from tests.support.comparisons import made_timeline, renamed
 from tests.support.releases_tried import RELEASES_TRIED
-from tests.support.timelines import made_timeline, renamed
 
 
 def example(release: str) -> ks.Cluster:

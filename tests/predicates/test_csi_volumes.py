@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 
 from clusterstate.objects import CSI, CSINode, CSINodeDriver, Node, ObjectMeta, Pod
@@ -112,15 +111,3 @@ def test_it_follows_csi_nodes_and_nodes() -> None:
     cluster.columns.log.whole(cluster.objects.put(limits("b", ("d.io", 0))))
     cluster.columns.put_node(cluster.columns.row("b"), make_node("b"))
     assert failing(cluster, claiming("c0"), predicate=predicate) == {TOO_MANY_VOLUMES: ["a", "b"]}
-
-
-def test_a_subset_of_rows_gives_the_same() -> None:
-    """A row's verdict does not depend on which others are asked about."""
-    nodes = [node_for(f"n{i}", i % 3) for i in range(6)]
-    pods = [claiming("c1", name=f"p{i}", node=f"n{i}") for i in range(4)]
-    cluster = Cluster(nodes, pods, [*STORAGE, limits("n1", ("d.io", 9)), limits("n4", ("d.io", 0))])
-    assert failing(cluster, claiming("c0"))[TOO_MANY_VOLUMES] == ["n0", "n3", "n4"]
-    assert failing(cluster, claiming("c0"), cluster.snapshot.take(np.array([4, 1, 0]))) == {
-        TOO_MANY_VOLUMES: ["n4", "n0"]
-    }
-    assert failing(cluster, claiming("c0"), cluster.snapshot.take(np.array([], np.int64))) == {}

@@ -39,10 +39,9 @@ from predicates.csi_volumes import (
     csi_limits_1_36,
     csi_limits_before_1_36,
     csi_limits_with_scaling,
-    is_unresolvable,
 )
 from predicates.types import NodeError
-from tests.support.build import Cluster, make_node, make_pod, resources
+from tests.support.build import Cluster, make_node, make_pod
 from tests.support.storage import by_text, claiming, make_claim, make_class, make_volume, owned_claim
 
 FULL = {TOO_MANY_VOLUMES: ["a"]}
@@ -116,13 +115,6 @@ def test_volumes_are_counted_by_driver(counts: dict[str, int], pod: Pod, expecte
     assert failing(world(pods, limits("a", *counts.items())), pod) == expected
 
 
-def test_allocatable_does_not_count() -> None:
-    """The CSINode alone says what a node allows."""
-    node = make_node("a", allocatable=resources(**{"attachable-volumes-csi-d.io": 0}))
-    cluster = Cluster([node], [], [*STORAGE, limits("a", ("d.io", 1))], v1_36.VIEW)
-    assert failing(cluster, claiming("c0")) == {}
-
-
 def missing(name: str) -> str:
     return f'looking up PVC default/{name}: persistentvolumeclaim "{name}" not found'
 
@@ -156,13 +148,6 @@ def test_volumes_that_cannot_be_counted(pod: Pod, expected: dict[str, list[str]]
         owned_claim("own-v", "default/own", storage_class="csi"),
     ]
     assert failing(world([], limits("a", ("d.io", 0)), *others), pod) == expected
-
-
-def test_codes() -> None:
-    """Room can be made, claims cannot."""
-    assert is_unresolvable(missing("none"))
-    assert not is_unresolvable(TOO_MANY_VOLUMES)
-    assert not is_unresolvable("d.io CSI driver is not installed on the node")
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from clusterstate.objects import ISCSI, RBD, AWSElasticBlockStore, ClaimVolume, GCEPersistentDisk, Pod, VolumeSource
 from clusterstate.snapshot import PodChange, Snapshot
-from predicates.disks import DISK_CONFLICT, DISKS, conflicts, exclusive_disks, no_disk_conflict
-from predicates.types import PredicateArgs
+from predicates.disks import DISK_CONFLICT, conflicts, exclusive_disks, no_disk_conflict
 from tests.support.build import Cluster, make_node, make_pod, names_where
 
 GCE, EBS = GCEPersistentDisk("d"), AWSElasticBlockStore("v")
@@ -58,20 +57,6 @@ def test_conflicts(one: VolumeSource, other: VolumeSource, conflict: bool) -> No
     for there, wanted in ((one, other), (other, one)):
         cluster = Cluster([make_node("a"), make_node("b")], [mounting(there, name="x", node="a")])
         assert failing(cluster, mounting(wanted)) == (["a"] if conflict else [])
-
-
-def test_own_volumes_do_not_conflict() -> None:
-    """A pod may name a disk twice."""
-    assert failing(Cluster([make_node("a")]), mounting(GCE, GCE)) == []
-
-
-def test_it_applies_to_pods_with_exclusive_disks_only() -> None:
-    """Claims and other volume types let the rule be skipped."""
-    rule = DISKS["NoDiskConflict"](PredicateArgs())
-    cluster = Cluster()
-    assert rule.name == "NoDiskConflict"
-    assert rule.applies(cluster.info(mounting(ClaimVolume("c"), LUN)))
-    assert not rule.applies(cluster.info(mounting(ClaimVolume("c"))))
 
 
 def test_pods_thought_on_and_away_count() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
 import pytest
 
 from clusterstate.objects import DeviceAsk, FrozenMap, NodeSelectorTerm, PendingAllocation, Requirement
@@ -15,7 +14,6 @@ from predicates.dynamic_resources import (
     NOT_AVAILABLE,
     DeviceRules,
     dynamic_resources,
-    may_need_devices,
 )
 from predicates.types import GO_ON, SKIP, NodeError, PreFiltered, Verdict
 from tests.support.build import Cluster, make_node, names_where, resources
@@ -70,14 +68,6 @@ def test_who_is_skipped(
     """Pods without claims whose resources no class provides are none of its business."""
     cluster = device_cluster(NODES, [*classes, make_claim("c")])
     assert pre_filtered(cluster, pod_with(*claims, requests=resources(**requests))) == expected
-
-
-def test_plain_pods_are_told_apart_by_the_pod_alone() -> None:
-    """The rule does not apply to a pod without claims and extended resources."""
-    cluster = device_cluster(NODES)
-    assert not may_need_devices(cluster.info(pod_with(requests=resources(cpu=100, memory=5))))
-    assert may_need_devices(cluster.info(pod_with(requests=GPU)))
-    assert may_need_devices(cluster.info(pod_with("c")))
 
 
 FULL = users(*(f"u{i}" for i in range(256)))
@@ -219,17 +209,6 @@ def test_too_slow() -> None:
     assert refused(cluster, verdict) == {
         "node a: timed out trying to allocate devices": ["a"],
         "node b: timed out trying to allocate devices": ["b"],
-    }
-
-
-def test_some_rows_only() -> None:
-    """A subset of the rows gives the same verdict for them."""
-    cluster = device_cluster(NODES, [make_class(), HELD, make_claim("d"), make_slice("a", gpu("g"))])
-    info = cluster.info(pod_with("c", "d"))
-    whole = RULE.check(info, cluster.snapshot)
-    part = RULE.check(info, cluster.snapshot.take(np.array([2, 0])))
-    assert {reason: mask.tolist() for reason, mask in part.items()} == {
-        reason: mask[[2, 0]].tolist() for reason, mask in whole.items()
     }
 
 

@@ -27,9 +27,7 @@ from predicates.interpod import (
     AFFINITY_RULES,
     ANTI_AFFINITY_RULES,
     EXISTING_ANTI_AFFINITY,
-    INTERPOD,
     match_inter_pod_affinity,
-    match_inter_pod_affinity_1_4,
 )
 from predicates.types import NodeError, PredicateArgs
 from tests.support.build import Cluster, cluster_1_4, labels, make_node, make_pod, names_where
@@ -356,11 +354,6 @@ def test_thinking_a_pod_on_is_placing_it(pick: random.Random) -> None:
         assert (thought.get(reason, none) == placed.get(reason, none)).all()
 
 
-def test_the_map() -> None:
-    """The family's map makes the predicate under its upstream name."""
-    assert INTERPOD["MatchInterPodAffinity"](PredicateArgs()).name == "MatchInterPodAffinity"
-
-
 WEB, OTHER = LabelSelector(labels({"app": "web"})), LabelSelector(labels({"app": "other"}))
 INVALID = LabelSelector(match_expressions=(Requirement("app", "Bad"),))
 ZONE, HOST = "failure-domain.beta.kubernetes.io/zone", "kubernetes.io/hostname"
@@ -390,69 +383,6 @@ def said(pod: Pod, cluster: Cluster) -> dict[str, list[str]]:
 
 def web(name: str, node: str = "", affinity: Affinity | None = None, namespace: str = "default") -> Pod:
     return make_pod(name, {"app": "web"}, node=node, affinity=affinity, namespace=namespace)
-
-
-@pytest.mark.parametrize(
-    ("terms", "kept_out"),
-    [
-        pytest.param((term_1_4(ZONE), term_1_4(HOST, OTHER)), ["na"], id="the-last-terms-key-counts"),
-        pytest.param((term_1_4(HOST, OTHER), term_1_4(ZONE)), ["na", "nb"], id="swapped"),
-        pytest.param((term_1_4(ZONE, OTHER), term_1_4(HOST, OTHER)), [], id="no-term_1_4-picks-it"),
-        pytest.param((term_1_4(ZONE, OTHER), term_1_4(HOST)), ["na"], id="the-last-one-picks-it"),
-        pytest.param((term_1_4(""),), ["na", "nb"], id="an-empty-key-is-any-failure-domain"),
-        pytest.param((term_1_4("nope"),), [], id="nodes-without-the-key-share-nothing"),
-    ],
-)
-def test_anti_affinity_of_running_pods(terms: tuple[PodAffinityTerm, ...], kept_out: list[str]) -> None:
-    """Upstream's records all carry the key of the pod's last term_1_4."""
-    assert refused(web("p"), make_pod("e", node="na", affinity=far(*terms))) == kept_out
-
-
-def test_each_affinity_term_for_itself() -> None:
-    """No single pod has to be picked by all of them; a term_1_4 that picks nobody is met by the pod itself."""
-    affinity = near(term_1_4(ZONE), term_1_4(ZONE, OTHER))
-    others = [web("w", "na"), make_pod("o", {"app": "other"}, node="nb")]
-    assert refused(make_pod("p", affinity=affinity), *others) == ["nc", "nd"]
-    assert refused(web("p", affinity=affinity), web("w", "na")) == EVERYWHERE
-    assert refused(web("p", affinity=near(term_1_4(ZONE), term_1_4(HOST))), web("w", "na")) == [
-        "nb",
-        "nc",
-        "nd",
-    ]
-
-
-def test_the_first_of_a_group() -> None:
-    """It may go anywhere, once no pod at all is picked, wherever that runs."""
-    first = web("p", affinity=near(term_1_4(ZONE)))
-    assert refused(first) == []
-    assert refused(first, web("w", "nd")) == EVERYWHERE
-    assert refused(make_pod("p", affinity=near(term_1_4(ZONE)))) == EVERYWHERE
-
-
-def test_an_empty_value_is_no_topology() -> None:
-    """Two nodes whose label is empty share nothing; nor does a node with itself."""
-    assert refused(make_pod("p", affinity=far(term_1_4(ZONE))), web("w", "nd")) == []
-    assert refused(make_pod("p", affinity=far(term_1_4(ZONE))), web("w", "nc")) == ["nc"]
-
-
-@pytest.mark.parametrize(
-    ("namespaces", "picked"),
-    [(None, ["na"]), ((), ["na", "nc"]), (("other",), ["nc"]), (("default", "other"), ["na", "nc"])],
-    ids=["own", "empty-is-all", "listed", "both"],
-)
-def test_namespaces(namespaces: tuple[str, ...] | None, picked: list[str]) -> None:
-    """An empty list is every namespace."""
-    apart = far(PodAffinityTerm(HOST, WEB, namespaces))
-    pods = [web("w", "na"), web("v", "nc", namespace="other")]
-    assert refused(make_pod("p", affinity=apart), *pods) == picked
-
-
-def test_failure_domains_are_a_setting() -> None:
-    """An empty key stands for what the flag says."""
-    cluster, pod = cluster_1_4(NODES_1_4, [web("w", "na")]), make_pod(affinity=far(term_1_4("")))
-    for domains, wanted in (((HOST,), ["na"]), ((HOST, ZONE), ["na", "nb"])):
-        verdict = match_inter_pod_affinity_1_4(cluster.info(pod), cluster.snapshot, domains)
-        assert by_text(cluster.snapshot, verdict) == {"MatchInterPodAffinity": wanted}
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,6 @@ STEPS = {AFFINITY_RULES: AFFINITY, ANTI_AFFINITY_RULES: ANTI, EXISTING_ANTI_AFFI
 X = {"app": "x"}
 HAS_X = LabelSelector(labels(X))
 BAD = LabelSelector(match_expressions=(Requirement("app", "Near", ("x",)),))
-NEITHER = LabelSelector(match_expressions=(Requirement("team", "DoesNotExist"),))
 TEAM = LabelSelector(labels({"team": "t"}))
 ZONES = [make_node(zone, {"zone": zone}) for zone in "ab"] + [make_node("c")]
 NAMESPACES = [Namespace(ObjectMeta("ours")), Namespace(ObjectMeta("theirs", labels=labels({"team": "t"})))]
@@ -90,23 +89,6 @@ def running_on_a(namespace: str = "ours", affinity: Affinity | None = None) -> P
 @pytest.mark.parametrize(
     ("pod", "there", "expected"),
     [
-        pytest.param(wanting(near(term())), [running_on_a()], [None, AFFINITY, AFFINITY], id="affinity"),
-        pytest.param(wanting(near(term())), [], [AFFINITY] * 3, id="affinity-nobody"),
-        pytest.param(wanting(near(term()), X), [], [None, None, AFFINITY], id="first-of-its-kind-needs-the-key"),
-        pytest.param(wanting(near(term()), X), [running_on_a()], [None, AFFINITY, AFFINITY], id="second-of-its-kind"),
-        pytest.param(wanting(away(term())), [running_on_a()], [ANTI, None, None], id="anti-affinity"),
-        pytest.param(wanting(away(term())), [running_on_a("theirs")], [None] * 3, id="other-namespace"),
-        pytest.param(
-            wanting(away(term(namespaces=("theirs",)))), [running_on_a("theirs")], [ANTI, None, None], id="listed"
-        ),
-        pytest.param(wanting(away(term(selector=None))), [running_on_a()], [None] * 3, id="null-selector"),
-        pytest.param(wanting(None, X), [running_on_a(affinity=away(term()))], [EXISTING, None, None], id="existing"),
-        pytest.param(
-            wanting(near(term()), X),
-            [running_on_a(affinity=away(term()))],
-            [EXISTING, AFFINITY, AFFINITY],
-            id="affinity-is-looked-at-first",
-        ),
         pytest.param(wanting(None, X), [running_on_a(affinity=away(term(selector=BAD)))], [None] * 3, id="unparsable"),
         pytest.param(
             wanting(None, X),
@@ -120,30 +102,6 @@ def test_cases(release: str, pod: Pod, there: list[Pod], expected: list[str | No
     """Nodes a and b in zones of their own, c in none."""
     cluster = Cluster(ZONES, there, NAMESPACES, VIEWS[release])
     assert outcomes(release, cluster.info(pod), cluster.snapshot) == expected
-
-
-@pytest.mark.parametrize(
-    ("mine", "selector", "expected"),
-    [
-        pytest.param(True, TEAM, ANTI, id="incoming-selects-the-namespace"),
-        pytest.param(True, LabelSelector(), ANTI, id="incoming-empty-selector"),
-        pytest.param(True, NEITHER, ANTI, id="incoming-absence-matches-every-namespace"),
-        pytest.param(True, LabelSelector(labels({"team": "other"})), None, id="incoming-selects-none"),
-        pytest.param(False, TEAM, EXISTING, id="existing-selects-the-namespace"),
-        pytest.param(False, LabelSelector(), EXISTING, id="existing-empty-selector"),
-        pytest.param(False, NEITHER, None, id="existing-absence-is-asked-of-the-labels"),
-    ],
-)
-def test_namespace_selectors(mine: bool, selector: LabelSelector, expected: str | None) -> None:
-    """1.36: the other pod's namespace has the label team=t; 1.20 knows no namespaceSelector."""
-    apart = away(term(namespace_selector=selector))
-    if mine:
-        pod, there = wanting(apart), running_on_a("theirs")
-    else:
-        pod, there = make_pod("in", X, namespace="theirs"), running_on_a("ours", apart)
-    for release in RELEASES:
-        cluster = Cluster(ZONES, [there], NAMESPACES, VIEWS[release])
-        assert outcomes(release, cluster.info(pod), cluster.snapshot)[0] == (expected if release == "1.36" else None)
 
 
 def test_a_namespace_that_gets_its_label_later_counts() -> None:
@@ -177,13 +135,6 @@ def test_invalid_selectors_refuse_the_pod(release: str, text: str) -> None:
     assert reason == f"parsing pod: {text}"
     assert rule.unresolvable(reason)
     rule.check(cluster.info(pod), cluster.snapshot)
-
-
-@pytest.mark.parametrize("release", RELEASES)
-def test_unresolvable(release: str) -> None:
-    """Of the three steps only missing affinity is beyond mending."""
-    reasons = (AFFINITY_NOT_MATCH, AFFINITY_RULES, ANTI_AFFINITY_RULES, EXISTING_ANTI_AFFINITY)
-    assert [RULES[release].unresolvable(reason) for reason in reasons] == [False, True, False, False]
 
 
 @pytest.mark.parametrize(

@@ -45,14 +45,6 @@ def test_a_named_node_is_the_only_one(name: str, failing: list[str]) -> None:
     assert names_where(cluster.snapshot, *verdict.values()) == failing
 
 
-def test_a_pod_that_names_no_node_fits_all() -> None:
-    """Then the predicate need not even run."""
-    cluster = Cluster(NODES)
-    pod = cluster.info(make_pod())
-    assert pod_fits_host(pod, cluster.snapshot) == {}
-    assert not NODE_IDENTITY["HostName"](PredicateArgs()).applies(pod)
-
-
 def affinity(*terms: NodeSelectorTerm) -> Affinity:
     return Affinity(NodeAffinity(required=terms))
 
@@ -94,14 +86,6 @@ def test_a_node_is_judged_again_when_its_labels_change() -> None:
     assert not np.any(list(rule.check(pod, cluster.snapshot).values()))
 
 
-def test_plain_pods_skip_the_selector() -> None:
-    """No selector and no affinity: nothing to run."""
-    cluster = Cluster(NODES)
-    pod = cluster.info(make_pod())
-    assert not NODE_IDENTITY["MatchNodeSelector"](PredicateArgs()).applies(pod)
-    assert pod_match_node_selector(pod, cluster.snapshot) == {}
-
-
 NODES_LABELS = [
     make_node("none"),
     make_node("one", {"zone": "a"}),
@@ -129,16 +113,6 @@ def test_labels_must_be_there_or_not(labels: list[str], presence: bool, failing:
     verdict = rule.check(cluster.info(make_pod()), cluster.snapshot)
     assert list(verdict) == [LABEL_PRESENCE]
     assert names_where(cluster.snapshot, verdict[LABEL_PRESENCE]) == failing
-
-
-@pytest.mark.parametrize("presence", [True, False])
-def test_no_labels_pass(presence: bool) -> None:
-    """And need not be checked."""
-    cluster = Cluster(NODES_LABELS)
-    rule = label_presence_factory("CheckNodeLabelPresence", (), presence)(PredicateArgs())
-    pod = cluster.info(make_pod())
-    assert not rule.applies(pod)
-    assert not rule.check(pod, cluster.snapshot)[LABEL_PRESENCE].any()
 
 
 RESTARTS = Container("c", restart_rule_actions=("Restart", "RestartAllContainers"))

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from clusterstate.objects import Container, ContainerPort, Pod
 from clusterstate.snapshot import PodChange, Snapshot
-from predicates.ports import PORTS, PORTS_TAKEN, conflicts, host_ports, pod_fits_host_ports
-from predicates.types import PredicateArgs
+from predicates.ports import PORTS_TAKEN, conflicts, host_ports, pod_fits_host_ports
 from tests.support.build import Cluster, make_node, make_pod
 
 ANY, LOOPBACK, OTHER = "0.0.0.0", "127.0.0.1", "192.0.2.1"
@@ -67,23 +66,6 @@ def test_init_containers_and_zero_ports_do_not_count() -> None:
     assert taken(cluster, pod_with(":80/")) == [False]
     for spec in (make_pod(init_containers=init).spec, pod_with(":0/").spec):
         assert host_ports(spec) == frozenset()
-
-
-def test_a_pod_without_host_ports_fits_everywhere() -> None:
-    """And the predicate need not run for it."""
-    cluster = Cluster([make_node("a")])
-    pod = cluster.info(make_pod())
-    rule = PORTS["PodFitsHostPorts"](PredicateArgs())
-    assert not rule.applies(pod)
-    assert rule.check(pod, cluster.snapshot) == {}
-    assert rule.applies(cluster.info(pod_with(":80/")))
-
-
-def test_the_alias_is_the_same_check_under_its_own_name() -> None:
-    """PodFitsPorts."""
-    rule = PORTS["PodFitsPorts"](PredicateArgs())
-    assert rule.name == "PodFitsPorts"
-    assert rule.check is pod_fits_host_ports
 
 
 def test_ports_are_followed_as_pods_come_and_go() -> None:

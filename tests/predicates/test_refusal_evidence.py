@@ -11,11 +11,9 @@ from hypothesis import given
 
 from algorithmprovider.algorithms_1_4 import FIT_PREDICATES as FIT_PREDICATES_1_4
 from algorithmprovider.algorithms_1_16 import FIT_PREDICATES
-from clusterstate.cache import ClusterCache
 from clusterstate.objects import Affinity, ClaimReference, LabelSelector, Pod, PodAffinity, PodAffinityTerm
 from clusterstate.volumes.claim_matching import RULES_1_16
 from kubescheduler.releases import v1_4
-from kubescheduler.releases.lookup import release_named
 from predicates.dynamic_resources import CANNOT_ALLOCATE, DEFAULTS, NOT_AVAILABLE, explain_devices
 from predicates.interpod import explain_affinity_1_4
 from predicates.node_identity import label_presence_factory, label_presence_factory_1_4
@@ -35,7 +33,6 @@ from predicates.refusal_evidence import (
 from predicates.service_affinity import service_affinity_factory, service_affinity_factory_1_4
 from predicates.types import FitPredicate, PredicateArgs
 from predicates.volume_binding import BIND_CONFLICT, NODE_CONFLICT, VOLUME_BINDING_1_36, explain_binding
-from tests.predicates.test_laws import POD_PARTS, clusters
 from tests.support.build import Cluster, labels, make_node, make_pod
 from tests.support.devices import READING, allocated, binding, exactly, gpu, make_slice, pod_with
 from tests.support.devices import make_claim as device_claim
@@ -81,17 +78,6 @@ def test_law_evidence_decides_the_verdict(release: str, world: DrawnCluster, pod
     """On every node of a random cluster: what refuses has evidence that refuses, and what passes has none."""
     cache = world.cache(release)
     info, snapshot = cache.info(pod), cache.snapshot()
-    for check in CHECKS[release].values():
-        hold_to_evidence(check, info, snapshot)
-
-
-@pytest.mark.parametrize("release", CHECKS)
-@given(world=clusters(), fields=POD_PARTS)
-def test_law_evidence_of_nodes_and_their_pods(release: str, world: Any, fields: Any) -> None:
-    """The same in clusters that are richer in taints, conditions, labels and ports."""
-    nodes, pods, services = world
-    cache = ClusterCache.of([*nodes, *pods, *services], release_named(release).default_view)
-    info, snapshot = cache.info(make_pod("in", **fields)), cache.snapshot()
     for check in CHECKS[release].values():
         hold_to_evidence(check, info, snapshot)
 

@@ -157,9 +157,6 @@ def test_pods_thought_on_and_away_count() -> None:
     assert reasons(cluster, pod, away.what_if([PodChange(0, other, 1)])) == ["pods", "cpu"]
 
 
-PART_NAMES = ["PodFitsResources", "HostName", "PodFitsHostPorts", "MatchNodeSelector"]
-
-
 def _everything_wrong() -> Cluster:
     used = make_pod("old", node="n", containers=(Container(ports=(ContainerPort(80),)),))
     return Cluster([make_node("n", allocatable=resources(cpu=1, memory=1))], [used])
@@ -183,24 +180,6 @@ def test_all_four_report_in_order() -> None:
         "node(s) didn't have free ports for the requested pod ports",
         "node(s) didn't match node selector",
     ]
-
-
-def test_it_is_its_parts_one_after_another() -> None:
-    """The merged verdict holds what each part says on its own."""
-    cluster = _everything_wrong()
-    pod = cluster.info(make_pod(containers=(_demanding(),), node_selector=labels({"disk": "ssd"})))
-    parts: dict[str, list[bool]] = {}
-    for name in PART_NAMES:
-        parts |= {r: m.tolist() for r, m in FIT_PREDICATES[name](PredicateArgs()).check(pod, cluster.snapshot).items()}
-    merged = FIT_PREDICATES["GeneralPredicates"](PredicateArgs()).check(pod, cluster.snapshot)
-    assert {reason: mask.tolist() for reason, mask in merged.items()} == parts
-
-
-def test_a_plain_pod_asks_about_resources_only() -> None:
-    """No port, no selector, no node name: nothing of theirs is worked out."""
-    cluster = Cluster([make_node("n")])
-    pod = cluster.info(make_pod(requests=resources(cpu=1)))
-    assert all("nsufficient" in reason for reason in general_predicates(pod, cluster.snapshot))
 
 
 def test_ignored_resources_are_passed_on() -> None:

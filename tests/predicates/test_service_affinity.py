@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from clusterstate.changes import Reads
 from clusterstate.objects import Node, ObjectMeta, Pod, Service
 from clusterstate.snapshot import PodChange, Snapshot
 from predicates.service_affinity import (
@@ -147,21 +146,6 @@ def test_thoughts_about_peers_count() -> None:
     nominated = [PodChange(2, info, 1, nominated=True)]
     assert failing(cluster, pod, "zone", snapshot=cluster.snapshot.what_if(nominated)) == ["b1", "bare"]
     assert list(check(cluster, pod, "zone", snapshot=gone.what_if(nominated))) == ['node "" not found in cache']
-
-
-def test_no_labels_pass() -> None:
-    """Nothing is compared, so the rule need not run."""
-    cluster = Cluster(NODES, [make_pod("old", WEB, node="a2")], [service(WEB)])
-    rule = service_affinity_factory("CheckServiceAffinity", ())(PredicateArgs())
-    assert not rule.applies(cluster.info(make_pod(label=WEB)))
-    assert failing(cluster, make_pod(label=WEB)) == []
-
-
-def test_it_depends_on_the_whole_cluster() -> None:
-    """Pods, services and the labels of other nodes all matter."""
-    rule = service_affinity_factory("Mine", ("zone",))(PredicateArgs())
-    assert rule.name == "Mine"
-    assert Reads.ALL_PODS | Reads.ALL_NODES | Reads.SERVICES in rule.footprint.reads
 
 
 def test_a_change_of_the_peer_s_node_is_seen() -> None:

@@ -23,8 +23,8 @@ from clusterstate.objects import (
     TopologySpreadConstraint,
 )
 from clusterstate.snapshot import PodChange
-from predicates.spread import NO_METADATA, NOT_SPREAD, SPREAD, even_pods_spread
-from predicates.types import NodeError, PredicateArgs
+from predicates.spread import NO_METADATA, NOT_SPREAD, even_pods_spread
+from predicates.types import NodeError
 from tests.support.build import Cluster, labels, make_node, make_pod, names_where
 
 X = {"app": "x"}
@@ -210,11 +210,3 @@ def test_it_is_the_rule_told_plainly(pick: random.Random) -> None:
     whole, part = even_pods_spread(info, snapshot), even_pods_spread(info, snapshot.take(rows))
     assert whole.keys() == part.keys()
     assert all((whole[reason][rows] == part[reason]).all() for reason in whole)
-
-
-def test_it_applies_to_pods_with_hard_constraints_only() -> None:
-    """A pod without a hard constraint need not be checked."""
-    predicate, cluster = SPREAD["EvenPodsSpread"](PredicateArgs()), Cluster()
-    assert not predicate.applies(cluster.info(make_pod()))
-    assert not predicate.applies(cluster.info(make_pod(topology_spread_constraints=(spread(when="ScheduleAnyway"),))))
-    assert predicate.applies(cluster.info(make_pod(topology_spread_constraints=(spread(),))))

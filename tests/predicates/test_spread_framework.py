@@ -85,26 +85,6 @@ TOLERATES = (Toleration("dirty", "Exists"),)
 DIRTY_C = make_node("c", {"zone": "c"}, taints=(Taint("dirty", "", "NoSchedule"),))
 
 
-@pytest.mark.parametrize("release", RELEASES)
-@pytest.mark.parametrize(
-    ("pod", "expected"),
-    [
-        pytest.param(wanting(spread()), [CROWDED, None], id="worked-example"),
-        pytest.param(wanting(spread(), label={}), [CROWDED, None], id="does-not-count-itself"),
-        pytest.param(wanting(spread(skew=3)), [None, None], id="larger-skew"),
-        pytest.param(wanting(spread(), namespace="other"), [None, None], id="other-namespace"),
-        pytest.param(wanting(spread("nowhere")), [MISSING, MISSING], id="missing-key"),
-        pytest.param(wanting(spread(), spread("nowhere")), [MISSING, MISSING], id="no-domain-never-crowded-1.20"),
-        pytest.param(wanting(spread(selector=None)), [None, None], id="null-selector"),
-        pytest.param(wanting(), [None, None], id="none"),
-    ],
-)
-def test_cases(release: str, pod: Pod, expected: list[str | None]) -> None:
-    """Zones a with two pods and b with none."""
-    cluster = Cluster(ZONES, pods_on(a=2), view=VIEWS[release])
-    assert outcomes(release, cluster.info(pod), cluster.snapshot) == expected
-
-
 CASES_1_36 = [
     pytest.param(wanting(spread(min_domains=4)), [CROWDED, CROWDED, CROWDED], id="min-domains-force-zero"),
     pytest.param(wanting(spread(skew=3, min_domains=4)), [CROWDED, None, None], id="min-domains-larger-skew"),
@@ -131,29 +111,6 @@ def test_members_of_1_36(pod: Pod, expected: list[str | None]) -> None:
     """Zones a with three pods, b with two and a tainted c with one."""
     cluster = Cluster([*ZONES, DIRTY_C], pods_on(a=3, b=2, c=1), view=VIEWS["1.36"])
     assert outcomes("1.36", cluster.info(pod), cluster.snapshot) == expected
-
-
-def test_members_of_1_36_mean_nothing_to_1_20() -> None:
-    """minDomains, policies and matchLabelKeys are not looked at."""
-    member: dict[str, Any] = {"min_domains": 9, "node_taints_policy": "Honor", "match_label_keys": ("rev",)}
-    pod = wanting(spread(**member), label={"app": "x", "rev": "1"})
-    cluster = Cluster([*ZONES, DIRTY_C], pods_on(a=2, b=1))
-    assert outcomes("1.20", cluster.info(pod), cluster.snapshot) == [CROWDED, CROWDED, None]
-
-
-@pytest.mark.parametrize(("release", "expected"), [("1.20", [CROWDED, None]), ("1.36", [None, None])])
-def test_a_repeated_key_shares_its_counts_in_1_20_only(release: str, expected: list[str | None]) -> None:
-    """Two constraints of one key each see one pod in a; together they see two."""
-    twice = wanting(spread(skew=2), spread(skew=2, selector=LabelSelector(labels({"rev": "1"}))))
-    cluster = Cluster(ZONES, [make_pod("p", {"app": "x", "rev": "1"}, node="a")], view=VIEWS[release])
-    assert outcomes(release, cluster.info(twice), cluster.snapshot) == expected
-
-
-@pytest.mark.parametrize("release", RELEASES)
-def test_unresolvable(release: str) -> None:
-    """Only a missing label cannot be mended by taking pods away."""
-    rule = RULES[release]
-    assert (rule.unresolvable(MISSING_LABEL), rule.unresolvable(NOT_SPREAD)) == (True, False)
 
 
 @pytest.mark.parametrize(
@@ -244,24 +201,6 @@ def test_law_the_written_rule(world: ReleaseCluster, pod: Pod, data: st.DataObje
     expected = reference.verdicts(pod, changes)
     assert outcomes(world.release, info, changed) == expected
     assert outcomes(world.release, info, changed.take(np.array(rows))) == [expected[row] for row in rows]
-
-
-@given(worlds(), incoming(constraints), st.data())
-def test_law_changes_are_recomputation(world: ReleaseCluster, pod: Pod, data: st.DataObject) -> None:
-    """Pods hypothetically added to a node, not being deleted, are as if they ran there (domains that count in 1.20)."""
-    at = data.draw(st.integers(0, len(world.nodes) - 1))
-    chosen = [p for p in data.draw(running(1, "m")) if p.metadata.deletion_timestamp is None]
-    pods = tuple(p.on(f"n{at}") for p in chosen)
-    plain = all(c.label_selector != LabelSelector() for c in pod.spec.topology_spread_constraints)
-    has_all = all(c.topology_key in world.nodes[at].metadata.labels for c in pod.spec.topology_spread_constraints)
-    if not plain or not has_all:
-        return
-    cluster = world.cluster()
-    changed = cluster.snapshot.what_if([PodChange(at, cluster.info(p), 1) for p in pods])
-    rebuilt = world.cluster(pods)
-    assert outcomes(world.release, cluster.info(pod), changed) == outcomes(
-        world.release, rebuilt.info(pod), rebuilt.snapshot
-    )
 
 
 # --- between 1.24 and 1.32 -----------------------------------------------------------------

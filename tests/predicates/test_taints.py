@@ -58,22 +58,6 @@ def test_the_no_execute_variant_minds_no_execute_only() -> None:
     assert names_where(cluster.snapshot, *verdict.values()) == ["evict"]
 
 
-@pytest.mark.parametrize(
-    ("toleration", "applies"),
-    [
-        pytest.param(Toleration("", "Exists"), False, id="everything"),
-        pytest.param(Toleration("", "Exists", effect="NoSchedule"), True, id="one-effect"),
-        pytest.param(Toleration("gpu", "Exists"), True, id="one-key"),
-        pytest.param(Toleration(), True, id="empty-values-only"),
-    ],
-)
-def test_only_a_toleration_of_everything_spares_the_check(toleration: Toleration, applies: bool) -> None:
-    """The rule is skipped for pods that no taint can keep off."""
-    pod = Cluster().info(make_pod(tolerations=(toleration,)))
-    for name in ("PodToleratesNodeTaints", "PodToleratesNodeNoExecuteTaints"):
-        assert TAINTS[name](PredicateArgs()).applies(pod) is applies
-
-
 CORDON = "node.kubernetes.io/unschedulable"
 
 

@@ -20,7 +20,7 @@ from clusterstate.objects import (
 from clusterstate.snapshot import Snapshot
 from predicates.types import PredicateArgs
 from predicates.volume_binding import BIND_CONFLICT, NODE_CONFLICT, VOLUME_BINDING, check_volume_binding
-from tests.support.build import Cluster, labels, make_node, make_pod
+from tests.support.build import Cluster, labels, make_node
 from tests.support.storage import (
     BOUND,
     CLASS_ANNOTATION,
@@ -315,14 +315,6 @@ def test_it_agrees_with_matching_node_by_node(requests: list[int], drawn: Any, r
     assert failing(pod, LOCAL, *claims, *volumes).get(BIND_CONFLICT, []) == expected
     some = failing(pod, LOCAL, *claims, *volumes, rows=rows).get(BIND_CONFLICT, [])
     assert some == ["abc"[row] for row in rows if "abc"[row] in expected]
-
-
-def test_it_applies_to_pods_with_claims_only() -> None:
-    """Other volumes are not bound."""
-    rule, cluster = VOLUME_BINDING["CheckVolumeBinding"](PredicateArgs()), Cluster(NODES)
-    assert rule.applies(cluster.info(claiming("c")))
-    assert not rule.applies(cluster.info(make_pod()))
-    assert rule.check(cluster.info(make_pod()), cluster.snapshot) == {}
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,6 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from clusterstate.objects import (
     AWSElasticBlockStore,
@@ -259,17 +257,6 @@ def test_both_kinds_of_claims_are_reported() -> None:
 
 # --- laws ----------------------------------------------------------------------------------
 
-HOSTS = st.lists(st.sampled_from("abc"), max_size=2, unique=True)
-VOLUMES = st.lists(st.tuples(HOSTS, st.integers(1, 9), st.sampled_from(["local", "late"])), max_size=4)
-CLAIMS = st.lists(
-    st.tuples(
-        st.sampled_from(["bound", "local", "late", "sent"]),
-        st.integers(1, 9),
-        st.sampled_from(["0", "1", "gone"]),
-    ),
-    max_size=3,
-)
-
 
 def claim(index: int, kind: str, size: int, volume: str) -> Any:
     if kind == "bound":
@@ -277,26 +264,6 @@ def claim(index: int, kind: str, size: int, volume: str) -> Any:
     if kind == "sent":
         return late(f"c{index}", storage=size, annotations={SELECTED: "b"})
     return late(f"c{index}", kind, storage=size)
-
-
-@given(volumes=VOLUMES, claims=CLAIMS, rooms=st.lists(HOSTS, max_size=2), rows=st.permutations([0, 1, 2]))
-def test_a_subset_of_rows_gives_the_same(volumes: Any, claims: Any, rooms: Any, rows: list[int]) -> None:
-    """A node's verdict does not depend on the others."""
-    others = [
-        *(free(f"v{i}", *h, storage=size, storage_class_name=of) for i, (h, size, of) in enumerate(volumes)),
-        *(claim(i, *parts) for i, parts in enumerate(claims)),
-        *([DRIVER] if rooms else []),
-        *(room(f"r{i}", 5, *h) for i, h in enumerate(rooms)),
-    ]
-    pod = claiming(*(f"c{i}" for i in range(len(claims))))
-    for rule in (VOLUME_BINDING_1_20, VOLUME_BINDING_1_36):
-        whole = refused(rule, pod, *others)
-        parts = [refused(rule, pod, *others, rows=[row]) for row in rows]
-        together = {
-            reason: sorted(name for part in parts for name in part.get(reason, []))
-            for reason in {reason for part in parts for reason in part}
-        }
-        assert together == whole
 
 
 # --- between 1.27 and 1.31: volumes narrow the nodes ---------------------------------------

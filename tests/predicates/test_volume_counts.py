@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 
 from clusterstate.objects import (
@@ -191,15 +190,6 @@ def test_it_follows_pods_and_storage() -> None:
     assert failing(cluster, claiming("c")) == FULL
     cluster.columns.take_pod(0, "default/old")
     assert failing(cluster, claiming("c")) == {}
-
-
-def test_a_subset_of_rows_gives_the_same() -> None:
-    """A row's verdict does not depend on which others are asked about."""
-    nodes = [node_for(i % 3, f"n{i}") for i in range(6)]
-    pods = [ebs("v", name=f"p{i}", node=f"n{i}") for i in range(4)]
-    cluster = Cluster(nodes, pods)
-    assert failing(cluster, ebs("x"))[TOO_MANY_VOLUMES] == ["n0", "n1", "n3"]
-    assert failing(cluster, ebs("x"), cluster.snapshot.take(np.array([5, 3, 1]))) == {TOO_MANY_VOLUMES: ["n3", "n1"]}
 
 
 @pytest.mark.parametrize(

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from clusterstate.objects import Pod
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims import label_zones
-from predicates.types import PredicateArgs
 from predicates.volume_zone import (
     RULE_1_16,
-    VOLUME_ZONE,
     ZONE_CONFLICT,
     volume_zone_1_27,
     volume_zone_1_36,
 )
-from tests.support.build import Cluster, make_node, make_pod
+from tests.support.build import Cluster, make_node
 from tests.support.storage import IMMEDIATE, REGION, ZONE, by_text, claiming, make_claim, make_class, make_volume
 
 NODES = [
@@ -98,15 +95,6 @@ def test_errors(claim: str, text: str) -> None:
     assert failing(claiming("e1", claim)) == {ZONE_CONFLICT: ["east-2"], f"error: {text}": ["east-1", "zone-only"]}
 
 
-def test_a_subset_of_rows_gives_the_same() -> None:
-    """A row's verdict does not depend on which others are asked about."""
-    some = Cluster(NODES, [], STORAGE).snapshot.take(np.array([3, 2, 1]))
-    assert failing(claiming("e1", "missing"), some) == {
-        ZONE_CONFLICT: ["east-2"],
-        'error: persistentvolumeclaim "missing" not found': ["zone-only"],
-    }
-
-
 @pytest.mark.parametrize(
     ("value", "zones"),
     [("a", {"a"}), ("a__b", {"a", "b"}), (" a ", {"a"}), ("", set()), ("a__", set()), ("a_b", {"a_b"})],
@@ -114,13 +102,6 @@ def test_a_subset_of_rows_gives_the_same() -> None:
 def test_zones_of_a_label(value: str, zones: set[str]) -> None:
     """Zones are separated by two underscores; one that is empty spoils them all."""
     assert label_zones(value) == zones
-
-
-def test_it_applies_to_pods_with_claims_only() -> None:
-    """Other volumes have no zones."""
-    rule, cluster = VOLUME_ZONE["NoVolumeZoneConflict"](PredicateArgs()), Cluster()
-    assert rule.applies(cluster.info(claiming("c")))
-    assert not rule.applies(cluster.info(make_pod()))
 
 
 @pytest.mark.parametrize(("rule", "fits"), [(volume_zone_1_27, ["beta"]), (volume_zone_1_36, ["beta", "later"])])

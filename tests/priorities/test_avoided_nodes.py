@@ -49,21 +49,6 @@ def test_untolerated_soft_taints_cost(
     assert PRIORITY.reduce(pod, cluster.snapshot, raw).tolist() == reduced
 
 
-CONSTANT = {
-    "everything": (Toleration("", "Exists"), 10),
-    "everything-soft": (Toleration("", "Exists", effect="PreferNoSchedule"), 10),
-    "everything-hard": (Toleration("", "Exists", effect="NoSchedule"), None),
-    "one-key": (Toleration("a", "Exists"), None),
-    "blank": (Toleration(), None),
-}
-
-
-@pytest.mark.parametrize(("toleration", "score"), CONSTANT.values(), ids=CONSTANT)
-def test_a_pod_that_tolerates_all_scores_10_everywhere(toleration: Toleration, score: int | None) -> None:
-    """The pod alone decides, if it minds no soft taint at all."""
-    assert PRIORITY.constant(Cluster().info(make_pod(tolerations=(toleration,)))) == score
-
-
 PRIORITY_PREFER_AVOID = PREFER_AVOID["NodePreferAvoidPodsPriority"].make(PriorityArgs())
 ENTRY = '{"podSignature": {"podController": {"kind": "ReplicaSet", "uid": "u1"}}}'
 AVOIDED = f'{{"preferAvoidPods": [{ENTRY}]}}'

@@ -14,10 +14,8 @@ from clusterstate.objects import FrozenMap, ResourceList
 from clusterstate.usage import account_1_16_with_overhead
 from kubescheduler.releases import v1_16
 from priorities.capacity_ratio import (
-    CAPACITY_RATIO,
     DEFAULT_SHAPE,
     capacity_ratio_factory,
-    resource_weights,
     shape_error,
     utilization,
 )
@@ -57,15 +55,6 @@ E1 = {
 def test_worked_example(shape: tuple[Point, ...], weights: tuple[tuple[str, int], ...], score: int) -> None:
     """cpu 38 % and memory 28 % full."""
     assert scored(Cluster([E1_NODE], [E1_POD]), resources(cpu=500), shape, *weights) == [score]
-
-
-def test_registered_by_name_with_the_default_shape() -> None:
-    """Without an argument emptier nodes are better."""
-    cluster = Cluster([E1_NODE], [E1_POD])
-    priority = CAPACITY_RATIO["RequestedToCapacityRatioPriority"].make(PriorityArgs())
-    pod = cluster.info(make_pod(requests=resources(cpu=500)))
-    assert priority.name == "RequestedToCapacityRatioPriority"
-    assert priority.map(pod, cluster.snapshot).tolist() == [8]
 
 
 UTILIZATIONS = {
@@ -146,11 +135,6 @@ def test_shape_faults(shape: tuple[Point, ...], error: str | None) -> None:
         with pytest.raises(ConfigError) as raised:
             capacity_ratio_factory("Ratio", shape)
         assert raised.value.problems == (f"invalid RequestedToCapacityRatioPriority arguments: {error}",)
-
-
-def test_no_resources_mean_cpu_and_memory_alike() -> None:
-    """The default weights."""
-    assert resource_weights(()) == {"cpu": 1, "memory": 1}
 
 
 ROUNDED = {0.5: 1, -0.5: -1, 1.5: 2, 2.5: 3, -2.5: -3, 0.49999999999999994: 0, 7.4: 7, -7.6: -8, 0.0: 0, 1e19: -(2**63)}

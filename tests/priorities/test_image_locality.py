@@ -6,7 +6,6 @@ import pytest
 
 from clusterstate.objects import Container, ContainerImage, ImageVolume, Node
 from priorities.image_locality import (
-    IMAGE_LOCALITY,
     image_bytes,
     image_locality,
     image_locality_1_20,
@@ -14,7 +13,6 @@ from priorities.image_locality import (
     no_image,
     normalized_image_name,
 )
-from priorities.types import PriorityArgs
 from tests.support.build import Cluster, make_node, make_pod
 
 MIB = 1 << 20
@@ -115,13 +113,6 @@ def test_rows_without_a_node_count_for_nothing() -> None:
     assert image_bytes(empty.info(make_pod()), empty.snapshot).tolist() == [0]
 
 
-def test_a_pod_without_containers_scores_0_everywhere() -> None:
-    """The pod alone decides."""
-    constant = IMAGE_LOCALITY["ImageLocalityPriority"].make(PriorityArgs()).constant
-    assert constant(Cluster().info(make_pod(containers=()))) == 0
-    assert constant(Cluster().info(make_pod())) is None
-
-
 # --- framework releases --------------------------------------------------------------------
 
 FRAMEWORK = {
@@ -152,8 +143,3 @@ def test_framework_releases(
     assert image_locality_1_20(pod, cluster.snapshot).tolist() == old
     assert image_locality_1_36(pod, cluster.snapshot).tolist() == new
     assert no_image(pod) is None
-
-
-def test_a_pod_without_any_image_scores_0() -> None:
-    """Whatever nodes have."""
-    assert no_image(Cluster().info(make_pod(containers=()))) == 0

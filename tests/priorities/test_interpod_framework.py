@@ -59,10 +59,6 @@ def liking(weight: int, away: int = 0, selector: LabelSelector | None = HAS_X) -
     )
 
 
-def needing() -> Affinity:
-    return Affinity(pod_affinity=PodAffinity((PodAffinityTerm("zone", HAS_X),)))
-
-
 @pytest.mark.parametrize(
     ("release", "raw", "expected"),
     [
@@ -85,46 +81,6 @@ def test_normalisation(release: str, raw: Scores, expected: Scores) -> None:
 
 def incoming(affinity: Affinity | None = None) -> Pod:
     return make_pod("in", X, affinity=affinity)
-
-
-@pytest.mark.parametrize("release", RELEASES)
-@pytest.mark.parametrize(
-    ("pod", "there", "expected"),
-    [
-        pytest.param(incoming(liking(5)), None, [5, 0], id="own-preference"),
-        pytest.param(incoming(), liking(3), [3, 0], id="their-preference"),
-        pytest.param(incoming(), needing(), [1, 0], id="their-requirement"),
-        pytest.param(incoming(liking(5)), liking(3), [8, 0], id="both"),
-        pytest.param(incoming(liking(2, away=9)), None, [-7, 0], id="dislike"),
-        pytest.param(incoming(liking(2, away=2)), None, [0, 0], id="cancelling-out-is-not-nothing"),
-    ],
-)
-def test_sums(release: str, pod: Pod, there: Affinity | None, expected: Scores) -> None:
-    """One pod with app=x runs in zone a, none in b."""
-    cluster = Cluster(ZONES, [make_pod("p", X, node="a", affinity=there)], view=VIEWS[release])
-    found = scores(config(release), cluster.info(pod), cluster.snapshot)
-    assert found is not None
-    assert found[0] == expected
-
-
-@pytest.mark.parametrize("release", RELEASES)
-def test_no_term_concerns_the_pod(release: str) -> None:
-    """1.36 skips; 1.20 scores 0 everywhere."""
-    there = [make_pod("p", X, node="a", affinity=liking(1, selector=None))]
-    cluster = Cluster(ZONES, there, view=VIEWS[release])
-    expected = ([0, 0], [0, 0]) if release == "1.20" else None
-    for pod in (incoming(), incoming(liking(1, selector=None))):
-        assert scores(config(release), cluster.info(pod), cluster.snapshot) == expected
-
-
-def test_the_hard_weight() -> None:
-    """Requirements of running pods weigh what the args say; 0 leaves them out."""
-    for release in RELEASES:
-        cluster = Cluster(ZONES, [make_pod("p", X, node="a", affinity=needing())], view=VIEWS[release])
-        info = cluster.info(incoming())
-        assert (scores(config(release, 40), info, cluster.snapshot) or ([],))[0] == [40, 0]
-        nothing = None if release == "1.36" else ([0, 0], [0, 0])
-        assert scores(config(release, 0), info, cluster.snapshot) == nothing
 
 
 def test_ignoring_what_running_pods_prefer() -> None:

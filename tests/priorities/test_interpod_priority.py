@@ -52,10 +52,6 @@ def requiring(wanted: PodAffinityTerm) -> Affinity:
     return Affinity(pod_affinity=PodAffinity((wanted,)))
 
 
-def refusing(wanted: PodAffinityTerm) -> Affinity:
-    return Affinity(pod_anti_affinity=PodAffinity((wanted,)))
-
-
 def sums(cluster: Cluster, pod: Pod, hard_weight: int = 1) -> list[int]:
     counted: list[int] = affinity_sums(hard_weight, cluster.info(pod), cluster.snapshot).tolist()
     return counted
@@ -82,24 +78,6 @@ def test_the_pods_own_terms(affinity: Affinity, expected: list[int]) -> None:
     running = [("1", "a1"), ("2", "a1"), ("3", "b1"), ("4", "none"), ("5", "gone")]
     cluster = Cluster(NODES, [make_pod(name, X, node=node) for name, node in running])
     assert sums(cluster, make_pod(affinity=affinity))[:4] == expected
-
-
-@pytest.mark.parametrize(
-    ("affinity", "hard_weight", "expected"),
-    [
-        pytest.param(liking(3, term(app="x")), 1, [3, 3, 0, 0], id="likes"),
-        pytest.param(disliking(3, term("host", app="x")), 1, [-3, 0, 0, 0], id="dislikes"),
-        pytest.param(requiring(term(app="x")), 1, [1, 1, 0, 0], id="requires"),
-        pytest.param(requiring(term(app="x")), 7, [7, 7, 0, 0], id="requires-more"),
-        pytest.param(requiring(term(app="x")), 0, [0, 0, 0, 0], id="requires-without-weight"),
-        pytest.param(refusing(term(app="x")), 1, [0, 0, 0, 0], id="refuses"),
-        pytest.param(liking(3, term(app="z")), 1, [0, 0, 0, 0], id="likes-others"),
-    ],
-)
-def test_the_terms_of_running_pods(affinity: Affinity, hard_weight: int, expected: list[int]) -> None:
-    """A running pod whose preferred or required affinity picks the pod draws it to its domain, or pushes it away."""
-    cluster = Cluster(NODES, [make_pod("e", Y, node="a1", affinity=affinity)])
-    assert sums(cluster, make_pod(label=X), hard_weight) == expected
 
 
 @pytest.mark.parametrize(

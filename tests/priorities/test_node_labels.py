@@ -66,29 +66,6 @@ def test_an_invalid_expression_is_an_error() -> None:
         PRIORITY.map(pod, cluster.snapshot)
 
 
-NO_PREFERENCE = {
-    "no-affinity": None,
-    "no-node-affinity": Affinity(),
-    "no-term": Affinity(NodeAffinity()),
-    "weightless": Affinity(NodeAffinity(preferred=(prefers(0, ZONE1),))),
-}
-
-
-@pytest.mark.parametrize("affinity", NO_PREFERENCE.values(), ids=NO_PREFERENCE)
-def test_a_pod_without_preference_scores_0_everywhere(affinity: Affinity | None) -> None:
-    """The pod alone decides."""
-    cluster = Cluster(NODES)
-    pod = cluster.info(make_pod(affinity=affinity))
-    assert PRIORITY.constant(pod) == 0
-    assert PRIORITY.map(pod, cluster.snapshot).tolist() == [0, 0, 0, 0]
-
-
-def test_a_pod_with_a_preference_is_not_constant() -> None:
-    """Its score depends on nodes."""
-    pod = Cluster().info(make_pod(affinity=Affinity(NodeAffinity(preferred=(prefers(1, ZONE1),)))))
-    assert PRIORITY.constant(pod) is None
-
-
 NODES_NODE_LABEL = [
     make_node("with", {"ssd": "yes"}),
     make_node("empty", {"ssd": ""}),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from typing import Any
 
 import numpy as np
@@ -34,7 +33,7 @@ from clusterstate.objects import (
 from priorities.avoided_nodes import tolerance_scores
 from priorities.node_labels import normalize_1_4
 from priorities.requested import balanced_resource_allocation_1_4
-from priorities.selector_spread import NODE_WEIGHT, NOT_A_NUMBER, ZONE_WEIGHT_1_4
+from priorities.selector_spread import NOT_A_NUMBER
 from priorities.service_anti_affinity import service_anti_affinity_factory_1_4
 from priorities.types import PriorityArgs, PriorityConfig, PriorityError
 from tests.support.build import Cluster, cluster_1_4, labels, make_node, make_pod, resources
@@ -97,33 +96,7 @@ def test_example_1() -> None:
     assert [scores(rule(name), pod, cluster) for name in names] == [[6], [2], [8]]
 
 
-def test_the_default_provider_on_two_equal_nodes() -> None:
-    """100035 each: 5 + 10 + 10 + 10·10000 + 0 + 10 + 0."""
-    small = resources(cpu=1000, memory=2000 * MIB)
-    pods = [make_pod(f"a{i}", node=f"n{i}", requests=resources(cpu=300, memory=600 * MIB)) for i in range(2)]
-    pods += [make_pod(f"b{i}", node=f"n{i}") for i in range(2)]
-    cluster = cluster_1_4([make_node(f"n{i}", allocatable=small) for i in range(2)], pods)
-    for requested in ("LeastRequestedPriority", "MostRequestedPriority"):
-        names = (
-            requested,
-            "BalancedResourceAllocation",
-            "SelectorSpreadPriority",
-            "NodePreferAvoidPodsPriority",
-            "NodeAffinityPriority",
-            "TaintTolerationPriority",
-            "InterPodAffinityPriority",
-        )
-        weighted = [[PRIORITIES_1_4[n].weight * s for s in scores(rule(n), make_pod(), cluster)] for n in names]
-        assert [sum(column) for column in zip(*weighted, strict=True)] == [100035, 100035]
-
-
 # --- spreading -----------------------------------------------------------------------------
-
-
-def test_weights_are_single_precision() -> None:
-    """The float32 nearest to 1/3 and 2/3."""
-    assert struct.pack("f", 1 / 3) == NODE_WEIGHT.tobytes()
-    assert struct.pack("f", 2 / 3) == ZONE_WEIGHT_1_4.tobytes()
 
 
 @pytest.mark.parametrize(
@@ -300,26 +273,6 @@ def liking(weight: int, key: str) -> Affinity:
     return Affinity(pod_affinity=PodAffinity(preferred=(
         WeightedPodAffinityTerm(weight, PodAffinityTerm(key, LabelSelector(labels({"app": "web"})))),
     )))  # fmt: skip
-
-
-def test_an_empty_key_counts_a_pod_once() -> None:
-    """However many failure domains are shared."""
-    domain = {"kubernetes.io/hostname": "a", ZONE: "z"}
-    cluster = cluster_1_4(
-        [make_node("a", domain), make_node("b", {ZONE: "z"}), make_node("c", {ZONE: "y"})], running({"a": 2})
-    )
-    info = cluster.info(make_pod(affinity=liking(3, "")))
-    assert rule("InterPodAffinityPriority").map(info, cluster.snapshot).tolist() == [6, 6, 0]
-
-
-@pytest.mark.parametrize(("hard_weight", "wanted"), [(0, [0, 0]), (1, [10, 0]), (100, [10, 0])])
-def test_required_affinity_of_running_pods(hard_weight: int, wanted: list[int]) -> None:
-    """A weight of 0 takes it out."""
-    term = PodAffinityTerm(ZONE, LabelSelector(labels({"app": "web"})))
-    there = make_pod("q", node="n0", affinity=Affinity(pod_affinity=PodAffinity((term,))))
-    cluster = cluster_1_4(nodes("z1", "z2"), [there])
-    priority = rule("InterPodAffinityPriority", hard_pod_affinity_symmetric_weight=hard_weight)
-    assert scores(priority, make_pod(label={"app": "web"}), cluster) == wanted
 
 
 def test_unreadable_affinity_of_running_pods_matters_to_pods_with_affinity_only() -> None:

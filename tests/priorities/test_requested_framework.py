@@ -162,41 +162,6 @@ def test_balanced_1_20(allocatable: ResourceList, asked: ResourceList, expected:
 
 CPU_AND_MEMORY = ("cpu", "memory")
 THREE = (*CPU_AND_MEMORY, GPU)
-# allocatable, used, asked for, names
-BALANCED_1_36: dict[str, tuple[ResourceList, ResourceList, ResourceList, tuple[str, ...], int]] = {
-    "worked-example": (
-        amounts(cpu=4000, memory=8000),
-        amounts(cpu=1000, memory=4000),
-        amounts(cpu=1000),
-        CPU_AND_MEMORY,
-        81,
-    ),
-    "worse-by-13": (
-        amounts(cpu=4000, memory=8000),
-        amounts(cpu=2000, memory=4000),
-        amounts(cpu=1000),
-        CPU_AND_MEMORY,
-        68,
-    ),
-    "no-change": (amounts(cpu=4, memory=4), amounts(), amounts(cpu=1, memory=1), CPU_AND_MEMORY, 75),
-    "asks-nothing": (amounts(cpu=4, memory=4), amounts(cpu=1), amounts(), CPU_AND_MEMORY, 0),
-    "no-defaults": (amounts(cpu=1000, memory=1000), amounts(), amounts(cpu=500), CPU_AND_MEMORY, 62),
-    "one-left": (amounts(cpu=1000), amounts(), amounts(cpu=500), CPU_AND_MEMORY, 75),
-    "scalar-not-asked-for": (amounts(cpu=4, memory=4, gpu=4), amounts(gpu=4), amounts(cpu=1, memory=1), THREE, 75),
-    "capped-at-all": (amounts(cpu=4, memory=4), amounts(cpu=8, memory=8), amounts(cpu=4), CPU_AND_MEMORY, 75),
-    "three": (amounts(cpu=4, memory=4, gpu=4), amounts(), amounts(cpu=4, memory=2, gpu=1), THREE, 59),
-    "two-of-three-on-the-node": (amounts(cpu=4, gpu=4), amounts(), amounts(cpu=4, memory=1, gpu=2), THREE, 62),
-}
-
-
-@pytest.mark.parametrize(
-    ("allocatable", "used", "asked", "names", "expected"), BALANCED_1_36.values(), ids=BALANCED_1_36
-)
-def test_balanced_1_36(
-    allocatable: ResourceList, used: ResourceList, asked: ResourceList, names: tuple[str, ...], expected: int
-) -> None:
-    """A pod that makes shares more alike is welcome; what a node has none of does not count."""
-    assert score(balanced_allocation_1_36, cluster(v1_36.VIEW, allocatable, used), asked, names) == expected
 
 
 def test_balanced_skips_pods_that_ask_for_nothing() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from algorithmprovider.algorithms_1_4 import PRIORITIES as PRIORITIES_1_4
 from algorithmprovider.algorithms_1_16 import PRIORITIES
-from clusterstate.objects import Node
+from clusterstate.objects import Node, Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from priorities.capacity_ratio import capacity_ratio_factory
@@ -19,9 +19,10 @@ from priorities.node_labels import node_label_factory
 from priorities.score_evidence import Calculation, RuleEvidence
 from priorities.service_anti_affinity import service_anti_affinity_factory, service_anti_affinity_factory_1_4
 from priorities.types import PriorityArgs, PriorityConfig, PriorityFactory
-from tests.priorities.test_laws import CLUSTERS, POD_PARTS, some_rows, worlds
+from tests.priorities.test_laws import some_rows
 from tests.support.build import Cluster, make_node, make_pod, resources
 from tests.support.references.formulas import evaluate, explained, is_heading
+from tests.support.rich_worlds import ZONE, DrawnCluster, incoming, worlds
 
 CURVE = ((0, 3), (40, 10), (75, 2))
 FROM_ARGUMENTS: dict[str, PriorityFactory] = {
@@ -33,12 +34,12 @@ FACTORIES: dict[str, dict[str, PriorityFactory]] = {
     "1.16": {
         **{name: factory.make for name, factory in PRIORITIES.items()},
         **FROM_ARGUMENTS,
-        "serviceAntiAffinity": service_anti_affinity_factory("apart", "zone"),
+        "serviceAntiAffinity": service_anti_affinity_factory("apart", ZONE),
     },
     "1.4": {
         **{name: factory.make for name, factory in PRIORITIES_1_4.items()},
         **FROM_ARGUMENTS,
-        "serviceAntiAffinity": service_anti_affinity_factory_1_4("apart", "zone"),
+        "serviceAntiAffinity": service_anti_affinity_factory_1_4("apart", ZONE),
     },
 }
 ARGS = PriorityArgs(hard_pod_affinity_symmetric_weight=2)
@@ -46,13 +47,13 @@ CONFIGS = {release: [make(ARGS) for make in factories.values()] for release, fac
 
 
 @pytest.mark.parametrize("release", CONFIGS)
-@given(world=worlds(), fields=POD_PARTS, data=st.data())
-def test_formulas_come_to_the_scores(release: str, world: Any, fields: Any, data: st.DataObject) -> None:
+@given(world=worlds(), pod=incoming, data=st.data())
+def test_formulas_come_to_the_scores(release: str, world: DrawnCluster, pod: Pod, data: st.DataObject) -> None:
     """Of every node that fits, whichever those are, before and after normalising."""
-    cluster = CLUSTERS[release](*world)
-    info, rows = cluster.info(make_pod(**fields)), some_rows(data, cluster)
+    cache = world.cache(release)
+    info, rows = cache.info(pod), some_rows(data, cache.snapshot())
     for config in CONFIGS[release]:
-        explained(config, release, info, cluster.snapshot.take(rows))
+        explained(config, release, info, cache.snapshot().take(rows))
 
 
 @pytest.mark.parametrize("release", CONFIGS)

@@ -109,12 +109,3 @@ def test_both_names_are_one_rule() -> None:
         config = factory.make(args)
         assert config.name == name
         assert config.map(info, cluster.snapshot).tolist() == [1, 0, 0, 0]
-
-
-@pytest.mark.parametrize("rows", [[0], [3, 1], [2, 0, 3]])
-def test_some_rows_get_what_all_rows_get(rows: list[int]) -> None:
-    """A subset of the rows has the same counts as within all rows."""
-    cluster = Cluster(NODES, pods_on(a=2, b=1, d=4), [SERVICE])
-    info = cluster.info(make_pod(label=X))
-    whole = matching_pods(info, cluster.snapshot)
-    assert matching_pods(info, cluster.snapshot.take(np.array(rows))).tolist() == whole[rows].tolist()

@@ -69,8 +69,3 @@ def test_an_empty_value_is_a_value() -> None:
     nodes = [make_node("e", {"zone": ""}), make_node("f", {"zone": "b"})]
     cluster = Cluster(nodes, pods_on(e=1), [service("s", X)])
     assert scores(cluster, make_pod(label=X)) == [0, 10]
-
-
-def test_the_factory_keeps_the_name() -> None:
-    """A policy entry's name is its own."""
-    assert service_anti_affinity_factory("Mine", "rack")(PriorityArgs()).name == "Mine"

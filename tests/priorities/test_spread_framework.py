@@ -71,38 +71,6 @@ def cluster_of(release: str, *counts: int, key: str = "zone", others: Sequence[o
 
 
 @pytest.mark.parametrize(
-    ("release", "counts", "expected"),
-    [
-        ("1.20", (3, 1), ([4, 1], [25, 100])),
-        ("1.36", (3, 1), ([4, 1], [25, 100])),
-        ("1.20", (2, 1), ([2, 1], [50, 100])),
-        ("1.36", (2, 1), ([3, 1], [33, 100])),
-        ("1.20", (0, 0), ([0, 0], [100, 100])),
-    ],
-)
-def test_worked_examples(release: str, counts: tuple[int, ...], expected: tuple[Scores, Scores]) -> None:
-    """One zone constraint, maxSkew 1, two feasible zones."""
-    cluster = cluster_of(release, *counts)
-    assert scores(SYSTEM[release], cluster.info(wanting(soft())), cluster.snapshot) == expected
-
-
-@pytest.mark.parametrize("release", RELEASES)
-def test_system_defaults_of_a_service_without_zones(release: str) -> None:
-    """The hostname constraint adds count·ln(n + 2) + 2, the zone constraint nothing."""
-    cluster = cluster_of(release, 2, 0, key=HOSTNAME, others=[Service(ObjectMeta("s", "default"), labels(X))])
-    raw, _ = scores(SYSTEM[release], cluster.info(wanting()), cluster.snapshot) or ([], [])
-    assert raw == {"1.20": [4, 2], "1.36": [5, 2]}[release]
-
-
-def test_no_soft_constraint() -> None:
-    """1.20 scores 0 everywhere, normalised to 100; 1.36 skips."""
-    for release in RELEASES:
-        cluster = cluster_of(release, 2, 0)
-        expected = ([0, 0], [100, 100]) if release == "1.20" else None
-        assert scores(SYSTEM[release], cluster.info(wanting()), cluster.snapshot) == expected
-
-
-@pytest.mark.parametrize(
     ("release", "text"), [("1.20", "error when calculating preScoreState: "), ("1.36", "calculating preScoreState: ")]
 )
 def test_an_invalid_selector_is_an_error(release: str, text: str) -> None:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from clusterstate.objects import LabelSelector, Node, Pod, Requirement, TopologySpreadConstraint
-from priorities.spread import SPREAD, UNQUALIFIED, prepare, spread_scores, spread_sums
-from priorities.types import PriorityArgs, PriorityError
+from priorities.spread import UNQUALIFIED, prepare, spread_scores, spread_sums
+from priorities.types import PriorityError
 from tests.support.build import Cluster, labels, make_node, make_pod
 
 X = {"app": "x"}
@@ -89,24 +89,6 @@ def test_an_invalid_selector_is_an_error_once_tried() -> None:
     full = Cluster(NODES, pods_on(a=1))
     with pytest.raises(PriorityError, match="Near"):
         spread_sums(full.info(pod), full.snapshot)
-
-
-def test_pods_without_soft_constraints_score_0() -> None:
-    """The pod alone decides that every node scores 0."""
-    config, cluster = SPREAD["EvenPodsSpreadPriority"].make(PriorityArgs()), Cluster(NODES)
-    assert config.constant(cluster.info(make_pod())) == 0
-    assert config.constant(cluster.info(soft("zone", when="DoNotSchedule"))) == 0
-    assert config.constant(cluster.info(soft("zone"))) is None
-
-
-@pytest.mark.parametrize("rows", [[0], [3, 1], [2, 0, 3]])
-def test_some_rows_get_what_all_rows_get(rows: list[int]) -> None:
-    """A subset of the rows has the same sums as within all rows."""
-    cluster = Cluster(NODES, pods_on(a=2, b=1, c=1))
-    for pod in (soft("zone"), soft("zone", "host")):
-        info = cluster.info(pod)
-        whole = spread_sums(info, cluster.snapshot)
-        assert spread_sums(info, cluster.snapshot.take(np.array(rows))).tolist() == whole[rows].tolist()
 
 
 SUBSETS = ["", "a", "b", "ab", "bc", "abc", "d", "ad", "abcd"]

@@ -6,6 +6,8 @@ of each (``tests/test_conformance.py``) and by the tables of cases of the rules 
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from kubescheduler.releases.names import FRAMEWORK_RELEASES, LEGACY_RELEASES, POLICY_RELEASES
 
 RELEASES_TRIED = ("1.4", "1.16", "1.20", "1.36")
@@ -13,3 +15,8 @@ RELEASES_TRIED = ("1.4", "1.16", "1.20", "1.36")
 LEGACY_TRIED = tuple(name for name in RELEASES_TRIED if name in LEGACY_RELEASES)
 FRAMEWORKS_TRIED = tuple(name for name in RELEASES_TRIED if name in FRAMEWORK_RELEASES)
 POLICIES_TRIED = tuple(name for name in RELEASES_TRIED if name in POLICY_RELEASES)
+
+
+def vectors_dir() -> Path:
+    """The folder of ``<release>/<theme>.jsonl.gz``: what the real kube-scheduler of a release decided."""
+    return Path(__file__).parents[1] / "vectors"

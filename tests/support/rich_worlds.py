@@ -27,6 +27,7 @@ from clusterstate.objects import (
     Namespace,
     Node,
     NodeAffinity,
+    NodeCondition,
     NodeSelectorTerm,
     ObjectMeta,
     OwnerReference,
@@ -88,12 +89,21 @@ TAINTS = (
     (Taint("k", "", "PreferNoSchedule"), Taint("l", "", "PreferNoSchedule")),
     (Taint("l", "", "NoExecute"),),
 )
+CONDITIONS = (
+    (),
+    (),
+    (NodeCondition("Ready", "True"), NodeCondition("MemoryPressure", "True"), NodeCondition("PIDPressure", "Unknown")),
+    (NodeCondition("Ready", "Unknown"), NodeCondition("DiskPressure", "True")),
+    (NodeCondition("NetworkUnavailable", "True"), NodeCondition("OutOfDisk", "False")),
+)
+"""Predicates read them, plugins do not."""
 
 NODE_PARTS: st.SearchStrategy[Any] = st.fixed_dictionaries(
     {
         "zone": st.sampled_from([None, "a", "a", "b"]),
         "more": st.sampled_from([{}, {}, {"disk": "ssd"}, {"old": "", "disk": "7"}]),
         "taints": st.sampled_from(TAINTS),
+        "conditions": st.sampled_from(CONDITIONS),
         "unschedulable": st.sampled_from([False, False, False, True]),
         "cpu": st.sampled_from([0, 2000, 4000]),
         "pods": st.integers(1, 5),
@@ -110,6 +120,7 @@ def node_of(name: str, parts: Any) -> Node:
         label,
         {"scheduler.alpha.kubernetes.io/preferAvoidPods": AVOIDED} if parts["avoids"] else None,
         taints=parts["taints"],
+        conditions=parts.get("conditions", ()),
         unschedulable=parts["unschedulable"],
         allocatable=resources(cpu=parts["cpu"], memory=parts.get("memory", 4 << 30), pods=parts["pods"]),
         images=parts["images"],

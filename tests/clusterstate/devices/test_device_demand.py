@@ -25,7 +25,6 @@ from tests.support.devices import (
     make_claim,
     make_class,
     make_slice,
-    pod_with,
 )
 
 BIG = f'device.capacity["{DRIVER}"].memory.compareTo(quantity("40Gi")) >= 0'
@@ -79,10 +78,3 @@ def test_grouping_changes_nothing(data: st.DataObject) -> None:
     assert whole == [devices_on(demand, snapshot, row, "p") is not None for row in range(4)]
     rows = snapshot.row_numbers[data.draw(st.lists(st.integers(0, 3), unique=True, min_size=1))]
     assert outcomes(demand, snapshot.take(rows)).fits.tolist() == [whole[row] for row in rows]
-
-
-def test_a_pod_without_claims_demands_nothing() -> None:
-    """Nothing is looked for."""
-    cluster = device_cluster([make_node("n")], [make_class()])
-    demand = Demand.of(cluster.info(pod_with()), (), cluster.snapshot)
-    assert (demand.claims, demand.delegated, demand.others) == ((), (), ())

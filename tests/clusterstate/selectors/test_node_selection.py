@@ -22,12 +22,8 @@ from clusterstate.selectors.node_selection import (
     labelled_mask,
     node_affinity_mask,
     node_selector_mask,
-    pod_matches_nodes,
     pod_matches_nodes_1_20,
     preferred_term_weights,
-    preferred_weights,
-    requirements_mask,
-    selects_nodes,
     term_mask,
     volume_affinity_mask,
 )
@@ -56,13 +52,6 @@ def requirement(text: str) -> Requirement:
 
 def term(*texts: str, fields: tuple[str, ...] = ()) -> NodeSelectorTerm:
     return NodeSelectorTerm(tuple(map(requirement, texts)), tuple(map(requirement, fields)))
-
-
-def test_requirements_are_joined_by_and(snapshot: Snapshot) -> None:
-    """All of them have to be met; without any, every row is picked."""
-    both = [requirement("disk In ssd"), requirement("gen Gt 3")]
-    assert names_where(snapshot, requirements_mask(snapshot, both)) == ["ssd-12"]
-    assert requirements_mask(snapshot, []).all()
 
 
 @pytest.mark.parametrize(
@@ -140,68 +129,6 @@ def test_terms_are_joined_by_or(snapshot: Snapshot) -> None:
 
 
 # --- pods and volumes ----------------------------------------------------------------------
-
-
-def test_node_selector_and_required_affinity_both_have_to_match(snapshot: Snapshot) -> None:
-    """The two are joined by AND; a present selector without terms picks no node."""
-    cluster = Cluster()
-    ssd = labels({"disk": "ssd"})
-
-    def picked(**spec: object) -> list[str]:
-        pod = cluster.info(make_pod(**spec))  # type: ignore[arg-type]
-        return names_where(snapshot, pod_matches_nodes(pod, snapshot))
-
-    def affinity(*terms: NodeSelectorTerm) -> Affinity:
-        return Affinity(NodeAffinity(required=terms))
-
-    assert picked() == [*NODES]
-    assert picked(node_selector=ssd) == ["ssd-3", "ssd-12"]
-    assert picked(affinity=affinity(term("gen Exists"))) == ["ssd-3", "ssd-12", "hdd"]
-    assert picked(node_selector=ssd, affinity=affinity(term("gen Gt 3"))) == ["ssd-12"]
-    assert picked(node_selector=ssd, affinity=affinity()) == []
-    assert picked(affinity=Affinity(NodeAffinity())) == [*NODES]
-
-
-def test_a_pod_selects_nodes_by_either_means() -> None:
-    """A nodeSelector or a required affinity, even one without terms; preferences do not count."""
-    cluster = Cluster()
-    preferred = (PreferredSchedulingTerm(1, term("disk Exists")),)
-    assert not selects_nodes(cluster.info(make_pod()))
-    assert not selects_nodes(cluster.info(make_pod(affinity=Affinity(NodeAffinity(preferred=preferred)))))
-    assert selects_nodes(cluster.info(make_pod(node_selector=labels({"disk": "ssd"}))))
-    assert selects_nodes(cluster.info(make_pod(affinity=Affinity(NodeAffinity(required=())))))
-
-
-def preferring(*terms: tuple[int, NodeSelectorTerm]) -> Affinity:
-    return Affinity(NodeAffinity(preferred=tuple(PreferredSchedulingTerm(*entry) for entry in terms)))
-
-
-@pytest.mark.parametrize(
-    ("affinity", "weights"),
-    [
-        pytest.param(None, [0, 0, 0, 0, 0], id="none"),
-        pytest.param(preferring((3, term("disk In ssd"))), [3, 3, 0, 0, 0], id="one"),
-        pytest.param(preferring((3, term("disk In ssd")), (4, term("gen Gt 3"))), [3, 7, 0, 0, 0], id="sum"),
-        pytest.param(preferring((5, term())), [0, 0, 0, 0, 0], id="empty-term"),
-        pytest.param(preferring((0, term("disk Near ssd"))), [0, 0, 0, 0, 0], id="weight-0-is-not-read"),
-        pytest.param(
-            preferring((2, term("disk In ssd", fields=("metadata.name In hdd",)))), [2, 2, 0, 0, 0], id="fields-ignored"
-        ),
-        pytest.param(preferring((2, term(fields=("metadata.name In hdd",)))), [0, 0, 0, 0, 0], id="only-fields"),
-    ],
-)
-def test_preferred_terms_add_their_weights(snapshot: Snapshot, affinity: Affinity, weights: list[int]) -> None:
-    """The weights of all terms that match, by label expressions alone."""
-    out = preferred_weights(Cluster().info(make_pod(affinity=affinity)), snapshot)
-    assert out.dtype == np.int64
-    assert out.tolist() == weights
-
-
-def test_an_invalid_preferred_expression_is_an_error(snapshot: Snapshot) -> None:
-    """Unlike in a required term it is not skipped."""
-    pod = Cluster().info(make_pod(affinity=preferring((1, term("disk Near ssd")))))
-    with pytest.raises(SelectorError, match='"Near" is not a valid node selector operator'):
-        preferred_weights(pod, snapshot)
 
 
 @pytest.mark.parametrize(

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from clusterstate.objects import (
     Affinity,
-    LabelSelector,
     PodAffinity,
     PodAffinityTerm,
-    Requirement,
     WeightedPodAffinityTerm,
 )
-from clusterstate.selectors.pod_affinity import HARD, REPEL, SOFT, compile_term, running_error, topology_keys
+from clusterstate.selectors.pod_affinity import HARD, REPEL, SOFT, topology_keys
 from clusterstate.snapshot import PodChange
-from tests.support.build import Cluster, labels, make_node, make_pod
+from tests.support.build import Cluster, make_node, make_pod
 
-BAD = PodAffinityTerm("bad", LabelSelector(match_expressions=(Requirement("app", "Near", ("x",)),)))
 MIXED = Affinity(
     None,
     PodAffinity((PodAffinityTerm("zone"),), (WeightedPodAffinityTerm(1, PodAffinityTerm("rack")),)),
@@ -44,27 +41,3 @@ def test_thought_on_pods_use_keys_too() -> None:
     snapshot = cluster.snapshot.what_if([PodChange(0, cluster.info(make_pod(affinity=MIXED)), 1)])
     assert topology_keys(snapshot, REPEL) == ["host"]
     assert topology_keys(cluster.snapshot, REPEL) == []
-
-
-def test_an_invalid_selector_is_found_by_its_sort() -> None:
-    """It picks nothing, and its text is reported while its pod runs on a known node."""
-    assert not compile_term(BAD, "default")(Cluster().info(make_pod()))
-    pods = [make_pod("e", node="n", affinity=Affinity(pod_anti_affinity=PodAffinity((BAD,))))]
-    cluster = Cluster([make_node("n")], pods)
-    assert running_error(cluster.snapshot, REPEL) == '"Near" is not a valid pod selector operator'
-    assert running_error(cluster.snapshot, HARD, SOFT) is None
-    cluster.columns.put_node(0, None)
-    assert running_error(cluster.snapshot, REPEL) is None
-
-
-def test_terms_pick_by_namespace_and_labels() -> None:
-    """Absent or empty namespaces mean the owner's."""
-    info = Cluster().info(make_pod(label={"app": "x"}, namespace="here"))
-    selector = LabelSelector(labels({"app": "x"}))
-    for namespaces, owner, expected in (
-        (None, "here", True),
-        ((), "here", True),
-        (None, "there", False),
-        (("here",), "there", True),
-    ):
-        assert compile_term(PodAffinityTerm("zone", selector, namespaces), owner)(info) is expected

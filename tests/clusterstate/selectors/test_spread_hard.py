@@ -8,7 +8,7 @@ import pytest
 from clusterstate.selectors.matching import compile_map
 from clusterstate.selectors.row_groups import row_groups
 from clusterstate.selectors.spread_constraints import PickedPods
-from clusterstate.selectors.spread_hard import NO_PODS_ANYWHERE, Tracked
+from clusterstate.selectors.spread_hard import Tracked
 from tests.support.build import Cluster, cache_of, labels, make_node, make_pod
 
 
@@ -34,27 +34,6 @@ def test_the_third_smallest_is_not_remembered() -> None:
     counts.add(1, 2, create=False)
     counts.add(2, 2, create=False)
     assert counts.least == 2
-
-
-def test_a_new_domain_counts_only_where_it_is_made() -> None:
-    """1.36 makes the entry, 1.20 knows no such pair."""
-    counts = Tracked.of(np.array([0, 4, 0]), np.array([1]))
-    counts.add(2, 1, create=False)
-    assert (counts.least, counts.size) == (4, 1)
-    counts.add(2, 1, create=True)
-    assert (counts.least, counts.size) == (1, 2)
-
-
-def test_no_domain_at_all() -> None:
-    """The least is then upstream's largest number."""
-    assert tracked().least == NO_PODS_ANYWHERE
-
-
-def test_a_copy_leaves_the_original_alone() -> None:
-    """Each what-if starts from the same counts."""
-    counts = tracked(1, 5)
-    counts.copy().add(1, 9, create=False)
-    assert counts.least == 1
 
 
 X = {"app": "x"}

@@ -40,7 +40,6 @@ from clusterstate.volumes.claims import (
     missing_claim_error,
     node_affinity_holds,
     placeholder_id,
-    pod_claims,
     volume_behind,
     volume_class,
     volume_zones,
@@ -48,7 +47,6 @@ from clusterstate.volumes.claims import (
 from kubescheduler.releases import v1_36
 from tests.support.build import Cluster, labels, make_node, make_pod
 from tests.support.storage import (
-    BOUND,
     CLASS_ANNOTATION,
     IMMEDIATE,
     claiming,
@@ -99,43 +97,6 @@ def test_classes(annotations: dict[str, str], field: str | None, expected: str) 
     """The beta annotation is looked at first."""
     assert claim_class(make_claim("c", annotations=annotations, storage_class=field)) == expected
     assert volume_class(make_volume("v", annotations=annotations, storage_class_name=field or "")) == expected
-
-
-@pytest.mark.parametrize(
-    ("claim", "sort"),
-    [
-        pytest.param(make_claim("c", "v", annotations=BOUND), "bound", id="bound"),
-        pytest.param(make_claim("c", "v", storage_class="ebs"), "immediate", id="prebound-is-immediate"),
-        pytest.param(make_claim("c", storage_class="ebs"), "delayed", id="delayed"),
-        pytest.param(make_claim("c", storage_class="ebs", annotations=BOUND), "delayed", id="completed-without-volume"),
-        pytest.param(make_claim("c", annotations={CLASS_ANNOTATION: "ebs"}), "delayed", id="class-by-annotation"),
-        pytest.param(make_claim("c", storage_class="now"), "immediate", id="immediate"),
-        pytest.param(make_claim("c", storage_class="gone"), "immediate", id="class-missing"),
-        pytest.param(make_claim("c"), "immediate", id="no-class"),
-    ],
-)
-def test_how_claims_are_bound(claim: Any, sort: str) -> None:
-    """A claim is bound only with volume and annotation, delayed only if its class is there and says so."""
-    found = pod_claims(*world(claiming("c"), claim, EBS_CLASS, make_class("now", mode=IMMEDIATE)))
-    assert {name for name in ("bound", "delayed", "immediate") if getattr(found, name)} == {sort}
-
-
-@pytest.mark.parametrize(
-    ("claims", "text"),
-    [
-        pytest.param(
-            ("none",),
-            'error getting PVC "default/none": could not find v1.PersistentVolumeClaim "default/none"',
-            id="missing",
-        ),
-        pytest.param(("c",), 'VolumeBindingMode not set for StorageClass "odd"', id="class-without-mode"),
-    ],
-)
-def test_claims_that_are_errors(claims: tuple[str, ...], text: str) -> None:
-    """The texts are the release's."""
-    with pytest.raises(VolumeError) as caught:
-        pod_claims(*world(claiming(*claims), make_claim("c", storage_class="odd"), make_class("odd", mode=None)))
-    assert str(caught.value) == text
 
 
 # --- disks ---------------------------------------------------------------------------------

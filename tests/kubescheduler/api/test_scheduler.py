@@ -35,8 +35,8 @@ from kubescheduler.core.results import OneAtATime
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.releases import v1_16
 from tests.support.custom.extender_process import extender
+from tests.support.custom.faulty_plugins import KINDS, ErrorKind
 from tests.support.laws import costly
-from tests.support.references.error_kinds import KINDS, ErrorKind
 from tests.support.releases_tried import RELEASES_TRIED
 from tests.support.rich_worlds import DrawnCluster
 from tests.support.runs_of_pods import ENGINES, TIES, Runs, line, one, runs, sized_in_millicores, small, state_of, whole

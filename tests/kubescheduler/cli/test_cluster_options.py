@@ -10,7 +10,8 @@ from aiohttp import web
 
 from tests.kubescheduler.cli.conftest import Run
 from tests.support.apiserver import FrontServer
-from tests.support.live.serving import a_node, a_pod, fill, two_contexts
+from tests.support.live.live_cluster import a_node, a_pod
+from tests.support.live.serving import fill, two_contexts
 
 
 @pytest.fixture

@@ -29,19 +29,8 @@ from kubescheduler.live.serving.scheduler_servers import ServingSettings
 from kubescheduler.releases.lookup import live_release
 from tests.kubescheduler.cli.conftest import Run
 from tests.support.apiserver import ApiServer, FrontServer
-from tests.support.live.live_cluster import running
-from tests.support.live.serving import (
-    NODES,
-    PODS,
-    Health,
-    ServedScheduler,
-    a_node,
-    a_pod,
-    asking,
-    fill,
-    kubeconfig,
-    two_contexts,
-)
+from tests.support.live.live_cluster import NODES, PODS, a_node, a_pod, running
+from tests.support.live.serving import Health, ServedScheduler, asking, fill, kubeconfig, two_contexts
 from tests.support.processes import SECONDS
 
 ROOM = 5000

@@ -14,7 +14,7 @@ import pytest
 from tests.kubescheduler.cli.conftest import POD, Run, pod
 from tests.support.comparisons import run_here
 from tests.support.custom.extender_process import extender
-from tests.support.references.error_kinds import KINDS, ErrorKind
+from tests.support.custom.faulty_plugins import KINDS, ErrorKind
 
 pytestmark = pytest.mark.usefixtures("own_algorithms")
 

@@ -14,7 +14,8 @@ from kubescheduler.cli import run
 from kubescheduler.cli.completion import kubectl_completions
 from kubescheduler.cli.why import followed
 from tests.support.apiserver import FrontServer
-from tests.support.live.serving import a_node, a_pod, fill, two_contexts
+from tests.support.live.live_cluster import a_node, a_pod
+from tests.support.live.serving import fill, two_contexts
 
 
 @pytest.fixture

@@ -40,8 +40,7 @@ from priorities.types import PriorityArgs, PriorityConfig, PriorityError
 from tests.support.build import Cluster, cache_of, labels, make_node, make_pod, resources
 from tests.support.deciders import NODES, FakeExtender, deciding, scoring
 from tests.support.references.formulas import agrees, whole
-from tests.support.references.recorded_vectors import vectors_dir
-from tests.support.releases_tried import RELEASES_TRIED
+from tests.support.releases_tried import RELEASES_TRIED, vectors_dir
 from tests.test_conformance import rows
 
 PER_FILE = 1

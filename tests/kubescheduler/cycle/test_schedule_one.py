@@ -25,8 +25,7 @@ from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.plugin import PreFlight
 from tests.support.build import make_node, make_pod, resources
 from tests.support.deciders import Recorder, answers, plugin
-from tests.support.queues.loop_bench import BOTH, SKIP, WAIT, Bench, U, bench
-from tests.support.queues.release_queues import SimpleQueue
+from tests.support.queues import BOTH, SKIP, WAIT, Bench, SimpleQueue, U, bench
 
 
 @pytest.mark.parametrize("release", BOTH)

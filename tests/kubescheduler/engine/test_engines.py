@@ -25,7 +25,7 @@ from kubescheduler.framework.profiles.plugin_loading import with_plugin
 from kubescheduler.releases.lookup import RELEASES, release_named
 from tests.support.build import make_node, make_pod, resources
 from tests.support.references.formulas import hold_to_evidence
-from tests.support.references.recorded_vectors import vectors_dir
+from tests.support.releases_tried import vectors_dir
 
 BOTH_RELEASES = ("1.4", "1.16", "1.20", "1.36")
 

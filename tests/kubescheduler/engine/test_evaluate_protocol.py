@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 from kubescheduler.engine.evaluate_protocol import Scenario, evaluate
 from kubescheduler.releases.lookup import release_named
 from tests.support.laws import costly
-from tests.support.references.recorded_vectors import vectors_dir
-from tests.support.releases_tried import RELEASES_TRIED
+from tests.support.releases_tried import RELEASES_TRIED, vectors_dir
 
 THEMES = ("mixed", "interpod", "volumes", "services", "spread")
 

@@ -14,7 +14,7 @@ from kubescheduler.live.transport.api_answers import ApiError
 from kubescheduler.live.transport.api_client import ApiClient
 from kubescheduler.live.transport.io_thread import IoThread
 from tests.support.apiserver import FrontServer
-from tests.support.live.serving import NODES, PODS, a_node, a_pod
+from tests.support.live.live_cluster import NODES, PODS, a_node, a_pod
 
 
 def unheard(done: int, total: int) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from clusterstate.objects import Node, Pod, PodCondition
 from tests.support.live.dry_runs import Shadow, read
-from tests.support.live.serving import a_node, a_pod
+from tests.support.live.live_cluster import a_node, a_pod
 
 
 def node(name: str, cpu: str = "4", **status: Any) -> Node:

@@ -21,8 +21,7 @@ from kubescheduler.releases.lookup import live_release
 from tests.support.apiserver import FrontServer
 from tests.support.apiserver.front_server import lost
 from tests.support.live.dry_runs import read
-from tests.support.live.live_cluster import HastyClock
-from tests.support.live.serving import PODS, a_pod
+from tests.support.live.live_cluster import PODS, HastyClock, a_pod
 from tests.support.processes import SECONDS
 
 

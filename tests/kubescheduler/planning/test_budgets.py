@@ -13,7 +13,7 @@ from clusterstate.objects import Pod
 from kubescheduler.planning.budgets import SEVERAL, VIOLATES, Budgets, EvictionRefusal
 from tests.support.apiserver.real_server import AT_ONCE, RealServer
 from tests.support.apiserver.storage import StatusError
-from tests.support.budget_cases import CASES, NEVER, NOT_NOW, OK, Case, objects_of
+from tests.support.evictions import CASES, NEVER, NOT_NOW, OK, Case, objects_of
 
 BUDGETS = "/apis/policy/v1/namespaces/{}/poddisruptionbudgets"
 PODS = "/api/v1/namespaces/{}/pods"

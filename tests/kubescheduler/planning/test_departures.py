@@ -10,7 +10,7 @@ import pytest
 import kubescheduler as ks
 from clusterstate.objects import Pod
 from kubescheduler.planning.departures import Fate, fate_of, given_back, made_for, successor
-from tests.support.owned_pods import owned
+from tests.support.evictions import owned
 
 MIRRORED = {"kubernetes.io/config.mirror": "x"}
 DELETED = "2026-01-01T00:00:00Z"

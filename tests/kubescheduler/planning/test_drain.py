@@ -8,8 +8,7 @@ import pytest
 
 import kubescheduler as ks
 from clusterstate.errors import InputError
-from tests.support.drained_clusters import budget
-from tests.support.owned_pods import owned
+from tests.support.evictions import budget, owned
 from tests.support.releases_tried import RELEASES_TRIED
 
 EMPTY_DIR = {"volumes": [{"name": "scratch", "emptyDir": {}}]}

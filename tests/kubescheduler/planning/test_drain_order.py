@@ -16,8 +16,7 @@ from kubescheduler.api.engine_choice import engine_spec
 from kubescheduler.planning import drain_order
 from kubescheduler.planning.drain import KubeletUpgrade, chosen, drained, kubelet_of
 from kubescheduler.planning.rehearsal import Rehearsal
-from tests.support.drained_clusters import beside, budget, drained_cluster
-from tests.support.owned_pods import owned
+from tests.support.evictions import beside, budget, drained_cluster, owned
 
 
 def _holds(cluster: ks.Cluster, nodes: list[str], batches: list[tuple[str, ...]], *, come_back: bool = False) -> bool:

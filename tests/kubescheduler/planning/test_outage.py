@@ -11,8 +11,7 @@ import kubescheduler as ks
 from clusterstate.errors import InputError
 from clusterstate.objects import ObjectMeta, Pod, PodSpec, Toleration
 from kubescheduler.planning.outage import FOR_EVER, STATEFUL, seconds_until_deleted
-from tests.support.drained_clusters import budget
-from tests.support.owned_pods import owned
+from tests.support.evictions import budget, owned
 from tests.support.releases_tried import RELEASES_TRIED
 
 UNREACHABLE = "node.kubernetes.io/unreachable"

@@ -16,8 +16,7 @@ from kubescheduler.api.engine_choice import engine_spec
 from kubescheduler.engine.spec import Engine
 from kubescheduler.planning.departures import Fate, fate_of
 from kubescheduler.planning.rehearsal import Rehearsal
-from tests.support.drained_clusters import budget
-from tests.support.owned_pods import owned
+from tests.support.evictions import budget, owned
 
 
 def web(name: str, node: str, cpu: Any = 1, **fields: Any) -> dict[str, Any]:

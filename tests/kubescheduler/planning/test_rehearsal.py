@@ -8,7 +8,7 @@ import kubescheduler as ks
 from kubescheduler.api.engine_choice import engine_spec
 from kubescheduler.planning.departures import Fate
 from kubescheduler.planning.rehearsal import Rehearsal
-from tests.support.owned_pods import owned
+from tests.support.evictions import owned
 from tests.support.releases_tried import RELEASES_TRIED
 
 

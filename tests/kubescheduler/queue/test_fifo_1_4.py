@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from clusterstate.objects import Pod
 from kubescheduler.queue.entry import arrival_order
 from tests.support.build import labels, make_node, make_pod
-from tests.support.queues.release_queues import ERROR, Setting
+from tests.support.queues import ERROR, Setting
 
 
 def fail(setting: Setting) -> Pod:

@@ -20,7 +20,7 @@ from kubescheduler.queue.entry import Backoff, QueueEntry
 from kubescheduler.queue.queue_policy import Backoffs
 from kubescheduler.queue.scheduling_queue import SchedulingQueue
 from tests.support.build import make_node, make_pod, resources
-from tests.support.queues.release_queues import ERROR, FIT, MAKERS, Rejection, Setting
+from tests.support.queues import ERROR, FIT, MAKERS, Rejection, Setting
 
 BOTH = ("1.20", "1.36")
 

@@ -33,7 +33,7 @@ from kubescheduler.queue.queue_policy import (
     wants_to_be_near,
 )
 from tests.support.build import labels, make_node, make_pod, resources
-from tests.support.queues.release_queues import ERROR, Setting
+from tests.support.queues import ERROR, Setting
 
 
 def near(app: str, **term: Any) -> Affinity:

@@ -6,7 +6,7 @@ import msgspec
 
 from clusterstate.objects import Affinity, LabelSelector, PodAffinity, PodAffinityTerm
 from tests.support.build import labels, make_node, make_pod
-from tests.support.queues.release_queues import FIT, Setting
+from tests.support.queues import FIT, Setting
 
 
 def test_any_event_moves_all_in_1_20() -> None:

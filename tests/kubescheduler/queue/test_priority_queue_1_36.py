@@ -10,7 +10,7 @@ import pytest
 from clusterstate.objects import Pod, Taint
 from kubescheduler.queue.scheduling_queue import SchedulingQueue
 from tests.support.build import make_node, make_pod, resources
-from tests.support.queues.release_queues import ERROR, FIT, Rejection, Setting
+from tests.support.queues import ERROR, FIT, Rejection, Setting
 
 
 def test_pods_in_backoff_are_tried_when_there_is_nothing_else_to_do() -> None:

@@ -14,8 +14,7 @@ from kubescheduler.queue.queueing_hints import QueueingHints
 from kubescheduler.queue.scheduling_queue import SchedulingQueue
 from kubescheduler.releases.lookup import RELEASES
 from tests.support.build import labels, make_node, make_pod, resources
-from tests.support.queues import release_queues
-from tests.support.queues.release_queues import ERROR, Rejection, Setting
+from tests.support.queues import ERROR, MAKERS, Rejection, Setting
 
 POD = make_pod("p")
 
@@ -25,7 +24,7 @@ def setting(release: str, monkeypatch: pytest.MonkeyPatch) -> Setting:
     rules = RELEASES[release].framework_rules
     policy = rules.queue()
     hints = QueueingHints(events_by_plugin(rules.plugins) if policy.events is None else policy.events)
-    monkeypatch.setitem(release_queues.MAKERS, release, partial(SchedulingQueue, policy=policy, hints=hints))
+    monkeypatch.setitem(MAKERS, release, partial(SchedulingQueue, policy=policy, hints=hints))
     return Setting(release)
 
 

@@ -15,7 +15,7 @@ from kubescheduler.comparison.release_steps import Timeline
 from kubescheduler.report.timeline_report import render_timeline, timeline_payload
 from kubescheduler.sources.sanitize import escaped
 from tests.kubescheduler.report.test_html_report import HOSTILE, Page
-from tests.support.timelines import BALANCED, RELEASES, SEVERAL, WEIGHS, made_timeline, moving, renamed, timeline_of
+from tests.support.comparisons import BALANCED, RELEASES, SEVERAL, WEIGHS, made_timeline, moving, renamed, timeline_of
 
 TIMELINES = {
     "several": made_timeline(),

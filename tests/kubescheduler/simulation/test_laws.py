@@ -22,13 +22,19 @@ from kubescheduler.simulation.workload import Arrival, NodeArrival, Workload
 from tests.support.build import labels, make_node, make_pod, resources
 from tests.support.laws import costly
 from tests.support.preemption_worlds import APPS, PREEMPTING, node, one_by_one, pod
-from tests.support.simulation_facts import facts
 
 RELEASES = ("1.4", "1.16", "1.20", "1.36")
 
 moments = st.integers(0, 1200).map(lambda n: n / 4)
 releases = st.sampled_from(RELEASES)
 lengths = st.none() | st.integers(0, 800).map(lambda n: n / 4)
+
+
+def facts(report: Report) -> tuple[Any, ...]:
+    """Everything: what became of the pods, preemptions, and how much of the nodes was used when."""
+    pods = [(r.pod, r.arrived, r.outcome, r.node, r.placed, r.left, r.attempts, r.message) for r in report.pods]
+    used = [(node.name, node.changes) for node in report.nodes]
+    return pods, report.preemptions, report.samples, used, report.end
 
 
 @st.composite

@@ -21,8 +21,7 @@ from kubescheduler.live.transport.io_thread import WallClock
 from kubescheduler.simulation.mirrored_traffic import MirroredTraffic
 from kubescheduler.simulation.workload import Workload
 from tests.support.live.dry_runs import read
-from tests.support.live.live_cluster import StoodClock
-from tests.support.live.serving import a_node, a_pod
+from tests.support.live.live_cluster import StoodClock, a_node, a_pod
 
 
 def pod(name: str, *, uid: str = "", **spec: Any) -> Pod:

@@ -25,7 +25,7 @@ from kubescheduler.simulation.simulation import Simulation
 from kubescheduler.simulation.timeline import CHOICES, came_later, replayed
 from kubescheduler.simulation.workload import Arrival, ObjectUpdate, Workload
 from tests.support.live.dry_runs import read
-from tests.support.live.serving import a_node, a_pod
+from tests.support.live.live_cluster import a_node, a_pod
 
 WAITS = read(
     {"metadata": {"name": "waits"}, "provisioner": "p", "volumeBindingMode": "WaitForFirstConsumer"}, "StorageClass"

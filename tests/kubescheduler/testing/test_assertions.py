@@ -14,7 +14,7 @@ from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.testing import assert_same_placements, compare_placements
 from kubescheduler.testing.compared_sides import steps_text
 from tests.kubescheduler.testing.conftest import CLUSTER, Project, node, pod
-from tests.support.timelines import SEVERAL, WEIGHS, made_timeline, moving, timeline_of
+from tests.support.comparisons import SEVERAL, WEIGHS, made_timeline, moving, timeline_of
 
 PACKING = '"release=1.16,policy=packing.json"'
 SERVICE = {"kind": "Service", "metadata": {"name": "s"}, "spec": {"selector": {"app": "a"}}}

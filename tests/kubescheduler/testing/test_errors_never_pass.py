@@ -10,7 +10,7 @@ import pytest
 
 from tests.kubescheduler.testing.conftest import Project
 from tests.support.custom.extender_process import extender
-from tests.support.references.error_kinds import ADDRESS, KINDS, ErrorKind
+from tests.support.custom.faulty_plugins import ADDRESS, KINDS, ErrorKind
 
 ATTEMPTS = {name: kind for name, kind in KINDS.items() if kind.policy is not None and not kind.files}
 

@@ -20,7 +20,7 @@ from kubescheduler.releases.lookup import RELEASES
 from kubescheduler.translate.policy_source import Source, policy_source, provider_source
 from kubescheduler.translate.translating import translate
 from tests.support.configuring.component_build import format_of
-from tests.support.references.recorded_vectors import vectors_dir
+from tests.support.releases_tried import vectors_dir
 
 EXTENDER_SERVER = Path(__file__).parents[4] / "shared" / "tools" / "extender_server.py"
 RECORDED_AT = "http://127.0.0.1:28900"

@@ -10,13 +10,16 @@ import socket
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 from aiohttp import web
 
 from kubescheduler.live.transport.io_thread import IoThread
-from tests.support.apiserver.storage import ObjectStore, StatusError
+from tests.support.apiserver.storage import StatusError, Storage
+
+if TYPE_CHECKING:
+    from tests.support.apiserver.real_server import RealStorage
 
 ACCEPTING = 5
 """Turns of the event loop in which a connection is accepted."""
@@ -56,7 +59,7 @@ ASKED = web.RequestKey("asked", Asked)
 class FrontServer(abc.ABC):
     """Listens on a port of the loopback interface. Everything but the constructor is for any thread."""
 
-    storage: ObjectStore
+    storage: Storage | RealStorage
     """What the server has, for whom HTTP is a detour."""
 
     def __init__(self, io: IoThread) -> None:

@@ -192,7 +192,7 @@ def _anybody() -> ssl.SSLContext:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports of the loopback interface that nobody has."""
+    """Ports of the loopback interface that nobody has, no two alike."""
     found = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     ports = [one.getsockname()[1] for one in found]
     for one in found:
@@ -207,7 +207,7 @@ AT_ONCE = {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0,
 
 
 class RealStorage:
-    """An ObjectStore."""
+    """The objects of a real server, asked for as those of a Storage."""
 
     def __init__(self, server: RealServer) -> None:
         self._server = server

@@ -22,10 +22,11 @@ from aiohttp import web
 
 from kubescheduler.live.transport.io_thread import IoThread
 from tests.support.apiserver.front_server import Answer, FrontServer, lost
+from tests.support.apiserver.real_server import free_ports
 from tests.support.apiserver.storage import Document, StatusError
 from tests.support.faults.history import Leadership, PodHistory, bound_by_others, leaders
 from tests.support.live.live_cluster import NODES, PODS, a_node, a_pod
-from tests.support.live.serving import free_port, trusting
+from tests.support.live.serving import trusting
 from tests.support.processes.dependent_processes import dependent
 
 QUICK: tuple[str, ...] = (
@@ -50,7 +51,7 @@ class Replica:
         self.name, self.url = folder.name, url
         """By what it is known: its name, and the address by which it asks the server."""
         self._log = folder / "stderr.txt"
-        self.release, self._port = release, free_port()
+        self.release, self._port = release, free_ports(1)[0]
         self.statuses: list[int] = []
         """Of the processes that have ended."""
         self._stopping = False

@@ -42,19 +42,23 @@ from tests.support.processes.dependent_processes import dependent
 PODS, NODES, LEASES = "/api/v1/pods", "/api/v1/nodes", "/apis/coordination.k8s.io/v1/leases"
 
 
-def a_node(name: str, cpu: str = "4") -> Document:
+def a_node(name: str, cpu: str = "4", **labels: str) -> Document:
+    """A node with room for ``cpu``."""
     room = {"cpu": cpu, "memory": "32Gi", "pods": "110"}
-    return {"metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}}, "status": {"allocatable": room}}
+    return {
+        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, **labels}},
+        "status": {"allocatable": room, "capacity": room},
+    }
 
 
 def a_pod(name: str, cpu: str = "100m", **spec: Any) -> Document:
+    """A pod that waits for a node, as an API server stores it."""
     container = {"name": "c", "image": "pause:3", "resources": {"requests": {"cpu": cpu}}}
-    whole = {"schedulerName": "default-scheduler", "priority": 0, "containers": [container], **spec}
     return {
         "kind": "Pod",
         "apiVersion": "v1",
-        "metadata": {"name": name},
-        "spec": whole,
+        "metadata": {"name": name, "labels": {"app": "web"}},
+        "spec": {"schedulerName": "default-scheduler", "priority": 0, "containers": [container], **spec},
         "status": {"phase": "Pending"},
     }
 

@@ -29,8 +29,7 @@ from kubescheduler.live.transport.api_client import Limits, TokenBucket
 from kubescheduler.live.transport.io_thread import IoThread
 from kubescheduler.live.writes import OBJECT_PATHS, LiveClient
 from tests.support.live.dry_runs import read
-from tests.support.live.live_cluster import HastyClock
-from tests.support.live.serving import a_pod
+from tests.support.live.live_cluster import HastyClock, a_pod
 from tests.support.processes import SECONDS
 
 Right = tuple[str, str, str, str]

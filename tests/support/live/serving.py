@@ -6,7 +6,6 @@ import asyncio
 import http.client
 import json
 import random
-import socket
 import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -31,7 +30,9 @@ from kubescheduler.live.transport.api_client import ApiClient
 from kubescheduler.live.transport.io_thread import IoThread, WallClock
 from kubescheduler.releases.lookup import live_release
 from tests.support.apiserver import FrontServer
+from tests.support.apiserver.real_server import free_ports
 from tests.support.apiserver.storage import Document
+from tests.support.live.live_cluster import NODES, PODS
 
 MASTER: dict[str, Any] = {"username": "admin", "uid": "admin", "groups": ["system:masters"]}
 NOBODY: dict[str, Any] = {"username": "nobody", "uid": "uid-nobody"}
@@ -115,14 +116,6 @@ def trusting(certificate: trustme.LeafCert | None = None) -> ssl.SSLContext:
     return context
 
 
-def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port
-
-
 def kubeconfig(folder: Path, server: str, token: str = "t") -> str:
     """A kubeconfig that leads to a server, whoever that is."""
     file = folder / "kubeconfig"
@@ -138,7 +131,7 @@ def asking(config: str, **access: Any) -> ServingSettings:
     """Settings by which the API server of a kubeconfig is asked who somebody is, and what they may."""
     return ServingSettings(
         "127.0.0.1",
-        free_port(),
+        free_ports(1)[0],
         access=AccessSettings(config, config, **{"always_allowed": ("/healthz", "/readyz", "/livez"), **access}),
         flags={"secure-port": "10259", "kubeconfig": ""},
         configuration=DOCUMENT,
@@ -207,28 +200,6 @@ def eventually(holds: Callable[[], bool], seconds: float = 20.0) -> None:
     end = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < end
-
-
-PODS, NODES = "/api/v1/pods", "/api/v1/nodes"
-
-
-def a_node(name: str, cpu: str = "4", **labels: str) -> Document:
-    """A node with room for ``cpu``."""
-    room = {"cpu": cpu, "memory": "32Gi", "pods": "110"}
-    return {
-        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, **labels}},
-        "status": {"allocatable": room, "capacity": room},
-    }
-
-
-def a_pod(name: str, cpu: str = "100m", **spec: Any) -> Document:
-    """A pod that waits for a node, as an API server stores it."""
-    container = {"name": "c", "image": "pause:3", "resources": {"requests": {"cpu": cpu}}}
-    return {
-        "metadata": {"name": name, "labels": {"app": "web"}},
-        "spec": {"schedulerName": "default-scheduler", "priority": 0, "containers": [container], **spec},
-        "status": {"phase": "Pending"},
-    }
 
 
 def two_contexts(folder: Path, url: str) -> str:

@@ -15,7 +15,7 @@ from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.engine_choice import gates_text
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.lab.scene.scene import Scene
-from tests.support.references.recorded_vectors import vectors_dir
+from tests.support.releases_tried import vectors_dir
 
 TEXT_OF = {"policy": "--policy-config-file", "componentConfig": "--config"}
 """Key of a query → the option that takes it as a file."""

@@ -27,7 +27,8 @@ from kubescheduler.live.serving.tls import CertificateFiles
 from kubescheduler.live.transport.io_thread import IoThread
 from kubescheduler.releases.lookup import live_release
 from tests.support.apiserver import ApiServer
-from tests.support.live.serving import TOKENS, Health, ServedScheduler, asking, free_port, kubeconfig, serving
+from tests.support.apiserver.real_server import free_ports
+from tests.support.live.serving import TOKENS, Health, ServedScheduler, asking, kubeconfig, serving
 
 
 def read(release: str, *flags: str) -> ServingSettings:
@@ -461,7 +462,7 @@ def test_reviews_fail(io: IoThread, known: ApiServer, tmp_path: Path) -> None:
 
 def test_insecure_ports(io: IoThread, known: ApiServer, tmp_path: Path) -> None:
     """Without TLS everybody may ask for everything; health and metrics may be on ports of their own."""
-    health, metrics = free_port(), free_port()
+    health, metrics = free_ports(2)
     ports = (InsecurePort("127.0.0.1", health, metrics=False), InsecurePort("127.0.0.1", metrics, health=False))
     settings = msgspec.structs.replace(asking(kubeconfig(tmp_path, known.url)), port=0, insecure=ports)
     with serving(io, "1.20", settings) as served:

@@ -1,13 +1,35 @@
-"""Evictions under budgets, each with the upstream rule that says what becomes of it.
+"""Pods that have to leave: those of controllers, evictions under budgets, and nodes that are drained.
 
-Budgets and pods are manifests, so that the same can be sent to a real API server.
+Of each eviction the upstream rule says what becomes of it. Budgets and pods are manifests, so that the same can be sent
+to a real API server.
 """
 
 from __future__ import annotations
 
+import random
 from typing import Any, NamedTuple
 
-from tests.support.owned_pods import owned
+import kubescheduler as ks
+
+GROUPS = {"Job": "batch/v1", "Node": "v1", "ReplicationController": "v1"}
+
+
+def owned(
+    kind: str,
+    owner: str,
+    name: str,
+    *,
+    status: dict[str, Any] | None = None,
+    spec: dict[str, Any] | None = None,
+    **fields: Any,
+) -> dict[str, Any]:
+    """The manifest of a pod of a controller; fields: those of ``kubescheduler.pod``; spec: more of its spec."""
+    manifest = dict(ks.pod(name, **fields))
+    manifest["spec"] = {**manifest["spec"], **(spec or {})}
+    reference = {"apiVersion": GROUPS.get(kind, "apps/v1"), "kind": kind, "name": owner, "uid": f"uid of {owner}"}
+    manifest["metadata"] = {**manifest["metadata"], "ownerReferences": [{**reference, "controller": True}]}
+    return manifest if status is None else {**manifest, "status": status}
+
 
 OK, NOT_NOW, NEVER = 201, 429, 500
 """What an API server answers."""
@@ -176,3 +198,45 @@ def _controllers(case: Case, namespace: str) -> list[dict[str, Any]]:
     spec["selector"] = LABELS if case.kind == "ReplicationController" else SELECTOR
     version = "v1" if case.kind == "ReplicationController" else "apps/v1"
     return [{"apiVersion": version, "kind": case.kind, "metadata": metadata, "spec": spec}]
+
+
+def budget(name: str, app: str, **spec: Any) -> dict[str, Any]:
+    """The manifest of a budget of the pods with the label app."""
+    selector = {"matchLabels": {"app": app}}
+    metadata = {"name": name}
+    spec = {**spec, "selector": selector}
+    return {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": metadata, "spec": spec}
+
+
+def beside(app: str) -> dict[str, Any]:
+    """What a pod's spec says that has to be on a node with a pod of the label app."""
+    term = {"labelSelector": {"matchLabels": {"app": app}}, "topologyKey": "kubernetes.io/hostname"}
+    return {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+
+
+def drained_cluster(seed: int, release: str = "1.36") -> tuple[ks.Cluster, list[str]]:
+    """A cluster, and some of its nodes."""
+    rng = random.Random(seed)
+    names = [f"n{at}" for at in range(rng.randint(3, 5))]
+    cluster = ks.Cluster(release=release)
+    for name in names:
+        cluster = cluster.node(name, cpu=rng.choice([2, 4]), labels={"kubernetes.io/hostname": name})
+    room = {node.name: node.allocatable["cpu"] for node in cluster.nodes}
+    pods: list[dict[str, Any]] = []
+    for app in ("web", "db", "job"):
+        for at in range(rng.randint(0, 3)):
+            cpu = rng.choice([500, 1000, 1500])
+            where = [name for name in names if room[name] >= cpu]
+            if where:
+                node = rng.choice(where)
+                room[node] -= cpu
+                fields: dict[str, Any] = {"node": node, "cpu": f"{cpu}m", "labels": {"app": app}}
+                if app == "db" and rng.random() < 0.5 and any(pod["spec"]["nodeName"] == node for pod in pods):
+                    fields["spec"] = beside("web")
+                fields["priority"] = rng.choice([0, 0, 5])
+                pods.append(owned("ReplicaSet" if app != "db" else "StatefulSet", app, f"{app}-{at}", **fields))
+    specs: list[dict[str, Any]] = [{"minAvailable": 1}, {"maxUnavailable": 1}, {"minAvailable": "50%"}]
+    budgets = [budget("web", "web", **rng.choice(specs))]
+    if rng.random() < 0.3:
+        budgets.append(budget("db", "db", minAvailable=rng.choice([0, 1])))
+    return cluster.add([*pods, *budgets]), rng.sample(names, rng.randint(1, len(names) - 1))

@@ -1,1 +1,0 @@
-"""Queues and loops on clocks that are turned by hand."""
