@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kubescheduler.cli.cluster_options import check_standard_input, cluster_options
-from kubescheduler.cli.common_options import ERROR_STATUS, OneOf, pod_files_option
+from kubescheduler.cli.common_options import ERROR_STATUS, number_option, output_option, pod_files_option
 from kubescheduler.cli.engine_options import EngineOptions, NeededOption, question_options, remarks
 from kubescheduler.cli.help_groups import GroupedCommand
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from clusterstate.objects import Pod
     from kubescheduler.cli.cluster_options import ClusterPlace
-    from kubescheduler.cli.output import Screen
     from kubescheduler.engine.spec import PodScheduler
     from kubescheduler.simulation.room import Observe, Room
 
@@ -38,29 +38,11 @@ FEW_NODES = 3
     cls=NeededOption,
     required=True,
 )
-@click.option(
-    "--limit",
-    type=click.IntRange(min=1),
-    default=100_000,
-    show_default=True,
-    metavar="NUMBER",
-    help="Stop after so many of each.",
-)
+@number_option("--limit", default=100_000, help="Stop after so many of each.")
 @question_options
-@click.option(
-    "-o",
-    "--output",
-    type=OneOf(["table", "wide", "json"]),
-    default="table",
-    show_default=True,
-    help="wide has a line for each node.",
-)
+@output_option("table", "wide", "json", help="wide has a line for each node.")
 def capacity(
-    cluster: tuple[ClusterPlace, ...],
-    pod_files: tuple[str, ...],
-    limit: int,
-    engine: EngineOptions,
-    output: str,
+    cluster: tuple[ClusterPlace, ...], pod_files: tuple[str, ...], limit: int, engine: EngineOptions, output: str
 ) -> int:
     """How many more of each pod fit in CLUSTER: files, folders, .csv files of nodes, or - for standard input.
 
@@ -72,12 +54,10 @@ def capacity(
       kubescheduler capacity cluster.yaml --pod web.yaml
       kubescheduler capacity cluster.yaml --pod small.yaml --pod large.yaml -o json
     """
-    import sys
-
     from clusterstate.errors import InputError, attempt
-    from kubescheduler.cli.decision_text import PassedOverExtenders, given_up
-    from kubescheduler.cli.inputs import notes_on_cluster, nothing_collected, read_pods_for, read_shown
-    from kubescheduler.cli.output import screen_of
+    from kubescheduler.cli.cluster_files import notes_on_cluster, nothing_collected, read_pods_for, read_shown
+    from kubescheduler.cli.decision_output import PassedOverExtenders, exit_status
+    from kubescheduler.cli.output import echo
 
     check_standard_input(cluster, pod_files)
     reading = engine.reading
@@ -95,18 +75,14 @@ def capacity(
     passed_over = PassedOverExtenders()
     rooms = [_room(pods, scheduler, limit, passed_over.note) for pods in asked.distinct()]
     notes = [*engine.notes(configured), *dict.fromkeys(note for room in rooms for note in room.notes)]
-    for piece in rendered_rooms(rooms, output, notes, screen_of(sys.stdout)):
-        click.echo(piece, nl=False)
+    echo(_rendered(rooms, output, notes))
     remarks(passed_over.remarks())
-    if errors := [(room.pod.key, room.error) for room in rooms if room.error is not None]:
-        return given_up(errors)
-    return 0 if all(room.count for room in rooms) else 1
+    errors = [(room.pod.key, room.error) for room in rooms if room.error is not None]
+    return exit_status(errors, fine=all(room.count for room in rooms))
 
 
 def _room(pods: Sequence[Pod], scheduler: PodScheduler, limit: int, observe: Observe) -> Room:
     """Of one pod, or of the pods of a DaemonSet. With a bar on a terminal, if there are places for many."""
-    import sys
-
     from kubescheduler.cli.progress import progress
     from kubescheduler.simulation.room import room_of
 
@@ -116,25 +92,18 @@ def _room(pods: Sequence[Pod], scheduler: PodScheduler, limit: int, observe: Obs
         return room_of(pods, scheduler, limit=limit, progress=lambda done: tell(done, places), observe=observe)
 
 
-def rendered_rooms(
-    rooms: Iterable[Room], output: str, notes: Sequence[str] = (), screen: Screen | None = None
-) -> Iterator[str]:
-    """The answers in pieces; output: table, wide or json. screen: what tables are shown on; None: no terminal."""
-    from kubescheduler.cli.output import PLAIN, list_document, noted, table
-
-    screen = screen or PLAIN
+def _rendered(rooms: Sequence[Room], output: str, notes: Sequence[str]) -> Iterator[str]:
+    """The answers in pieces; output: table, wide or json."""
+    from kubescheduler.cli.output import headed, list_document, noted, screen_of, table
 
     if output == "json":
-        yield from list_document(
-            {"kind": "CapacityList", **({"notes": list(notes)} if notes else {})}, map(_document, rooms), "json"
-        )
+        yield from list_document(headed("CapacityList", notes), map(_document, rooms), "json")
         return
+    screen = screen_of(sys.stdout)
     yield noted(notes, screen)
-    rooms = list(rooms)
-    answers = [room for room in rooms if room.error is None]
     head = ("NAMESPACE", "POD", "MORE", "NODES", "MESSAGE")
     yield table([head, *map(_row, rooms)], screen, gives_way=4, keys=2) + "\n"
-    for room in answers:
+    for room in (each for each in rooms if each.error is None):
         yield f"\n{screen.filled(f'{room.pod.key}:')}\n"
         yield table(_by_node(room) if output == "wide" else _by_reason(room), screen, gives_way=2, keys=1) + "\n"
 
@@ -168,15 +137,12 @@ def _by_reason(room: Room) -> Iterator[tuple[str, ...]]:
 
 def _document(room: Room) -> dict[str, Any]:
     metadata, stopped = room.pod.metadata, room.stopped
+    by_node = room.by_node().items() if room.error is None else ()
     return {
         "pod": {"namespace": metadata.namespace, "name": metadata.name, "uid": metadata.uid},
         "count": room.count if room.error is None else None,
         "limited": room.limited,
         "message": stopped.message if stopped else "",
         "error": room.error,
-        "nodes": [
-            {"name": name, "count": placed, "reasons": reasons} for name, (placed, reasons) in room.by_node().items()
-        ]
-        if room.error is None
-        else [],
+        "nodes": [{"name": name, "count": placed, "reasons": reasons} for name, (placed, reasons) in by_node],
     }

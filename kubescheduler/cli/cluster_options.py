@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 import click
 from click.core import ParameterSource
 
-from kubescheduler.cli.common_options import EXTRA, FILE
+from kubescheduler.cli.common_options import EXTRA, FILE, with_options
 from kubescheduler.cli.engine_options import NeededArgument, NeededOption
 from kubescheduler.cli.progress import progress
 
@@ -160,11 +160,8 @@ def cluster_options(command: Callable[..., int], name: str = "cluster", *, requi
         given[name] = _places(given[name], kubeconfig, context, name.upper())
         return command(**given)
 
-    decorated: Callable[..., int] = called
     argument = click.argument(name, cls=ClusterArgument, nargs=-1, required=required, type=FILE)
-    for option in (CONTEXT, KUBECONFIG, argument):
-        decorated = option(decorated)
-    return decorated
+    return with_options(called, (argument, KUBECONFIG, CONTEXT))
 
 
 def _places(

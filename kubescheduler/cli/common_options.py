@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from clusterstate.versions import DEFAULT_RELEASE
-from kubescheduler.engine.spec_fields import SPEC_FIELDS
+from clusterstate.versions import DEFAULT_RELEASE, minor
+from kubescheduler.engine.spec_fields import KEYS, SPEC_FIELDS
 from kubescheduler.releases.names import RELEASE_NAMES
 
 Completions = list[str]
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any] | click.Command)
+"""What an option decorates: a function that becomes a command."""
+
+
+def with_options(command: Callable[..., int], options: Iterable[Callable[..., Any]]) -> Callable[..., int]:
+    """The command with options, in the order of its help."""
+    for option in reversed(tuple(options)):
+        command = option(command)
+    return command
 
 
 def providers(context: click.Context, _: click.Parameter, begun: str) -> Completions:
@@ -29,8 +39,6 @@ def feature_gates(context: click.Context, _: click.Parameter, begun: str) -> Com
 
 def specs(_: click.Context, __: click.Parameter, begun: str) -> Completions:
     """``KEY=VALUE,…`` of a scheduler: the keys that are not there yet, and the values of the last one."""
-    from kubescheduler.engine.spec_fields import KEYS
-
     before, comma, last = begun.rpartition(",")
     key, given, value = last.partition("=")
     said = dict(pair.partition("=")[::2] for pair in before.split(",") if pair)
@@ -43,8 +51,6 @@ def specs(_: click.Context, __: click.Parameter, begun: str) -> Completions:
 
 def _values(key: str, value: str, release: str) -> Iterable[str]:
     """What a key of a spec can be; nothing for files."""
-    from kubescheduler.releases.names import RELEASE_NAMES
-
     if key == "release":
         return RELEASE_NAMES
     if key == "provider":
@@ -78,9 +84,6 @@ def _gates(release: str) -> list[str]:
 
 def _release(said: Any) -> str:
     """The release that is chosen; the default while there is none."""
-    from clusterstate.versions import DEFAULT_RELEASE, minor
-    from kubescheduler.releases.names import RELEASE_NAMES
-
     chosen = minor(said.get("release"))
     return chosen if chosen in RELEASE_NAMES else DEFAULT_RELEASE
 
@@ -89,9 +92,6 @@ def beginning(begun: str, names: Iterable[str]) -> Completions:
     """The names that begin like what stands there."""
     return [name for name in names if name.startswith(begun)]
 
-
-Decorated = TypeVar("Decorated", bound=Callable[..., Any] | click.Command)
-"""What an option decorates: a function that becomes a command."""
 
 if TYPE_CHECKING:
     _Choice = click.Choice[str]
@@ -157,7 +157,6 @@ class ReleaseName(OneOf):
         if value == CLUSTER:
             return self.convert(self.of_server(param, ctx), param, ctx)
         from clusterstate.errors import ConfigError
-        from clusterstate.versions import minor
         from kubescheduler.releases.lookup import release_of
 
         if minor(value) in RELEASE_NAMES:
@@ -206,6 +205,28 @@ FAILURE_DOMAINS = (
 
 FEATURE_GATES = spec_option("feature_gates")
 
+
+def file_option(*names: str, **more: Any) -> Callable[[Decorated], Decorated]:
+    """An option that is a file's name. more: as click takes it."""
+    return click.option(*names, **{"metavar": "FILE", "type": FILE, **more})
+
+
+def number_option(*names: str, least: int = 1, **more: Any) -> Callable[[Decorated], Decorated]:
+    """An option that is a whole number, the least or more. more: as click takes it."""
+    kind = click.IntRange(min=least)
+    return click.option(*names, type=kind, metavar="NUMBER", show_default="default" in more, **more)
+
+
+def choice_option(*names: str, choices: Sequence[str], **more: Any) -> Callable[[Decorated], Decorated]:
+    """An option that is one of some words, the first if nobody says. more: as click takes it."""
+    return click.option(*names, type=OneOf(choices), default=choices[0], show_default=True, **more)
+
+
+def output_option(*choices: str, **more: Any) -> Callable[[Decorated], Decorated]:
+    """``-o``: in which form the answer is. more: as click takes it."""
+    return choice_option("-o", "--output", choices=choices, **more)
+
+
 PODS_SPELLINGS = ("--pod", "--pods", "--workload")
 """One option: every command takes all three, and names in its help the one that it had first."""
 
@@ -234,14 +255,13 @@ VALIDATE = click.option(
 )
 
 
-def output_option(*others: str, help: str = "") -> Callable[[Decorated], Decorated]:  # noqa: A002 - as click calls it
+def answer_option(*others: str, help: str = "") -> Callable[[Decorated], Decorated]:  # noqa: A002 - as click calls it
     """``-o`` of a command that answers in sections: table, json, yaml, html, and others. help: on the others."""
     said = "; ".join(filter(None, (help, "html is a page in one file.")))
-    choices = OneOf(["table", "json", "yaml", "html", *others])
-    return click.option("-o", "--output", type=choices, default="table", show_default=True, help=said)
+    return output_option("table", "json", "yaml", "html", *others, help=said)
 
 
-CI_OUTPUT = output_option("junit", "github", help="junit and github are for CI")
+CI_OUTPUT = answer_option("junit", "github", help="junit and github are for CI")
 
 
 def _watched(ctx: click.Context, _: click.Parameter, seconds: float) -> None:

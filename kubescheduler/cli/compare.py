@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from clusterstate.versions import DEFAULT_RELEASE
-from kubescheduler.cli.cluster_options import MIRROR, check_mirror, check_standard_input, cluster_options
+from kubescheduler.cli.cluster_options import MIRROR, ClusterPlace, check_mirror, check_standard_input, cluster_options
 from kubescheduler.cli.common_options import (
     EXTENDERS,
     NO_DEFAULTING,
@@ -17,11 +17,13 @@ from kubescheduler.cli.common_options import (
     PREEMPT,
     RUNNING,
     VALIDATE,
-    OneOf,
+    choice_option,
+    number_option,
+    output_option,
     pod_files_option,
     specs,
 )
-from kubescheduler.cli.engine_options import remark, remarks
+from kubescheduler.cli.engine_options import Reading, remark, remarks
 from kubescheduler.cli.help_groups import GroupedCommand
 
 if TYPE_CHECKING:
@@ -29,13 +31,82 @@ if TYPE_CHECKING:
 
     from clusterstate.manifests.fields import Judgement
     from clusterstate.objects import ClusterObject, Pod
-    from kubescheduler.cli.cluster_options import ClusterPlace
     from kubescheduler.comparison.comparison import Comparison
     from kubescheduler.comparison.outcomes import Cause
     from kubescheduler.engine.spec import Engine, EngineSpec
 
 MANY = 200
 """Pods that take long enough to compare for a progress bar."""
+
+
+class AskedPods(NamedTuple):
+    """Which pods of which cluster are asked about, and how they are read: what options of compare and upgrade say."""
+
+    cluster: tuple[ClusterPlace, ...]
+    pod_files: tuple[str, ...]
+    pending: bool
+    running: str | None
+    """What picks running pods; None: these are not asked about."""
+    limit: int | None
+    no_defaulting: bool
+    validate: Judgement | None
+
+    @property
+    def named(self) -> int:
+        """In how many ways pods are named."""
+        return [bool(self.pod_files), self.pending, self.running is not None].count(True)
+
+    def reading(self, specs: Sequence[EngineSpec]) -> Reading:
+        """How the cluster and its pods are read for schedulers: as the newest of their releases does."""
+        from kubescheduler.engine.engine_flags import newest_gates
+        from kubescheduler.releases.lookup import newest
+
+        release = newest([spec.release for spec in specs] or [DEFAULT_RELEASE]).name
+        return Reading(
+            release=release, defaulting=not self.no_defaulting, validate=self.validate, gates=newest_gates(specs)
+        )
+
+    def read(self, specs: Sequence[EngineSpec]) -> tuple[list[ClusterObject], list[Pod]]:
+        """What files hold; without files of pods the running ones that are picked, or the pending ones.
+
+        Raises DecodeError with every fault.
+        """
+        from clusterstate.errors import DecodeError
+        from kubescheduler.cli.cluster_files import judged_like, notes_on_cluster, read_inputs, read_shown
+        from kubescheduler.comparison.running_pods import running_pods, without_stayers
+        from kubescheduler.releases.lookup import daemons_among
+        from kubescheduler.simulation.pods_to_place import joined
+        from kubescheduler.simulation.workload_files import read_workload
+        from kubescheduler.sources.cluster_input import swapped
+
+        reading, files = self.reading(specs), self.pod_files
+        if self.running is None and not files:
+            inputs = read_inputs(self.cluster, (), pending=True, keep_manifests=False, **reading)
+            remarks(inputs.notes)
+            return inputs.cluster.objects, inputs.pods
+        there = read_shown(self.cluster, **reading)
+        if self.running is not None:
+            picked = running_pods(there.objects, self.running)
+            remarks([*notes_on_cluster(there), *picked.notes])
+            return there.objects, picked.pods
+        workload, notes = read_workload(
+            files,
+            there,
+            stdin=sys.stdin.buffer,
+            defaulting=reading["defaulting"],
+            release=reading["release"],
+            strictness=judged_like(there, self.validate),
+            daemons=daemons_among([spec.release for spec in specs] or [DEFAULT_RELEASE]),
+            running=True,
+        )
+        if fault := swapped((arrival.node for arrival in workload.nodes), there):
+            raise DecodeError(f"{', '.join(files)}: {fault}")
+        asked = without_stayers([*workload.in_order(), *workload.placed()])
+        if not (asked.pods or workload.controllers):
+            raise DecodeError(f"{', '.join(files)}: no pod of it can go elsewhere; {'; '.join(asked.notes)}")
+        remarks([*notes_on_cluster(there), *notes, *(workload.controllers or asked.notes)])
+        return joined(there, workload.accompanying()), asked.pods
+
 
 SPEC = "KEY=VALUE,…"
 STEPS_SHOWN = ("table", "json", "yaml", "html")
@@ -54,7 +125,7 @@ STEPS_SHOWN = ("table", "json", "yaml", "html")
 @MIRROR
 @click.option("--pending", is_flag=True, help="Compare every pending pod of the cluster, in queue order.")
 @RUNNING
-@click.option("--limit", type=click.IntRange(min=1), metavar="NUMBER", help="Only so many pods, the first ones.")
+@number_option("--limit", help="Only so many pods, the first ones.")
 @click.option(
     "--old",
     "--old-spec",
@@ -73,26 +144,20 @@ STEPS_SHOWN = ("table", "json", "yaml", "html")
     metavar=SPEC,
     help="Another one, for a column.  [repeatable]",
 )
-@click.option(
+@choice_option(
     "--mode",
-    type=OneOf(["independent", "sequence"]),
-    default="independent",
-    show_default=True,
+    choices=["independent", "sequence"],
     help="Each pod on the same cluster, or each scheduler going on from its own earlier choices.",
 )
-@click.option(
+@choice_option(
     "--tie-break",
-    type=OneOf(["first", "upstream"]),
-    default="first",
-    show_default=True,
+    choices=["first", "upstream"],
     help="Among equal totals the first by name; upstream: also how often a pod moves when each release draws.",
 )
 @click.option("--seeds", "runs", type=int, metavar="NUMBER", help="Runs with --tie-break upstream.  [default: 10]")
-@click.option(
+@choice_option(
     "--ties",
-    type=OneOf(["loose", "strict"]),
-    default="loose",
-    show_default=True,
+    choices=["loose", "strict"],
     help="strict: a pod that stays by name differs if other nodes have the highest total too.",
 )
 @click.option(
@@ -106,21 +171,12 @@ STEPS_SHOWN = ("table", "json", "yaml", "html")
 @EXTENDERS
 @VALIDATE
 @PLUGIN
-@click.option(
-    "-o",
-    "--output",
-    type=OneOf(["table", "wide", "json", "yaml", "html", "junit", "github"]),
-    default="table",
-    show_default=True,
+@output_option(
+    *("table", "wide", "json", "yaml", "html", "junit", "github"),
     help="wide says why in a sentence; json and yaml have every priority's part; junit and github are for CI.",
 )
 def compare(
-    cluster: tuple[ClusterPlace, ...],
-    pod_files: tuple[str, ...],
     mirror: str | None,
-    pending: bool,
-    running: str | None,
-    limit: int | None,
     old: str,
     new: tuple[str, ...],
     mode: str,
@@ -130,11 +186,10 @@ def compare(
     steps: bool,
     preempt: bool,
     tolerate: str,
-    no_defaulting: bool,
     extenders: str,
-    validate: Judgement | None,
     plugin: tuple[str, ...],
     output: str,
+    **named: Any,
 ) -> int:
     """Decide pods in CLUSTER by two configurations or more, and explain every one that goes elsewhere.
 
@@ -160,39 +215,45 @@ def compare(
       kubescheduler compare cluster.yaml --pending --new release=1.36 --tolerate tie-break,score-resolution -o junit
     """
     from clusterstate.errors import InputError, attempt
+    from kubescheduler.cli.cluster_files import nothing_collected
     from kubescheduler.cli.compare_output import rendered_comparison
-    from kubescheduler.cli.inputs import nothing_collected
-    from kubescheduler.cli.output import screen_of
+    from kubescheduler.cli.decision_output import exit_status
+    from kubescheduler.cli.output import echo, screen_of
     from kubescheduler.comparison.comparing import faults_of_seeds
+    from kubescheduler.comparison.outcomes import Cause
 
-    _check_usage(cluster, pod_files, mirror, running, pending=pending)
+    pods = AskedPods(**named)
+    check_mirror(mirror, pods.cluster, pods.pod_files)
+    if mirror is None or pods.running is not None:
+        if mirror is not None or pods.named != 1:
+            raise click.UsageError("say which pods to compare: one of --pods FILE, --pending and --running")
+        check_standard_input(pods.cluster, pods.pod_files)
     if steps:
         _check_steps(new, mode, tie_break, output, mirror, ties, tolerate)
     problems = list(faults_of_seeds(tie_break, runs))
     with nothing_collected():
-        tolerated = attempt(problems, causes, tolerate)
-        sides = attempt(problems, engines_of, old, new, plugin, extenders)
+        tolerated = attempt(problems, _causes, tolerate)
+        sides = attempt(problems, _engines_of, old, new, plugin, extenders)
         specs = [spec for spec, _ in sides or ()]
-        reads = partial(read_asked, cluster, pod_files, running, specs, not no_defaulting, validate)
-        inputs = attempt(problems, reads if mirror is None else partial(_mirrored, mirror, specs))
+        inputs = attempt(problems, pods.read if mirror is None else partial(_mirrored, mirror), specs)
         if sides is None or inputs is None or tolerated is None or problems:
             raise InputError(problems)
+    objects, compared = inputs[0], inputs[1][: pods.limit]
     if steps:
-        return _steps(inputs[0], inputs[1][:limit], specs, preempt=preempt, output=output)
-    asked = {"mode": mode, "preempt": preempt, "tie_break": tie_break, "seeds": runs, "ties": ties}
-    comparison = _compared(inputs[0], inputs[1][:limit], sides, evidence=output in ("json", "yaml", "html"), **asked)
+        return _steps(objects, compared, specs, preempt=preempt, output=output)
+    how = {"mode": mode, "preempt": preempt, "ties": ties}
+    more = {"tie_break": tie_break, "seeds": runs, "evidence": output in ("json", "yaml", "html")}
+    comparison = _compared(objects, compared, sides, **how, **more)
     advice: tuple[str, ...] = ()
     if output in ("table", "wide", "html") and comparison.differs(tolerated) and not comparison.errors:
         from kubescheduler.sweep.what_now import ComparisonInputs, what_now
 
-        engines, how = [engine for _, engine in sides], {"mode": mode, "preempt": preempt, "ties": ties}
-        place = " ".join(each if isinstance(each, str) else "CLUSTER" for each in cluster) or "CLUSTER"
-        advice = what_now(
-            comparison, tolerated, ComparisonInputs(inputs[0], inputs[1][:limit], specs, engines, how, place)
-        )
-    for piece in rendered_comparison(comparison, output, tolerated, screen_of(sys.stdout), advice):
-        click.echo(piece, nl=False)
-    return _status(comparison, tolerated)
+        place = " ".join(each if isinstance(each, str) else "CLUSTER" for each in pods.cluster) or "CLUSTER"
+        engines = [engine for _, engine in sides]
+        advice = what_now(comparison, tolerated, ComparisonInputs(objects, compared, specs, engines, how, place))
+    echo(rendered_comparison(comparison, output, tolerated, screen_of(sys.stdout), advice))
+    failed = [(pod.pod, one.text) for pod in comparison.errors for one in pod.changes if one.cause is Cause.ERROR]
+    return exit_status(failed, fine=not comparison.differs(tolerated))
 
 
 def _check_steps(
@@ -217,7 +278,7 @@ def _steps(
 ) -> int:
     """Shows at which step each pod moves; the exit status."""
     from kubescheduler.cli.compare_output import rendered_timeline
-    from kubescheduler.cli.decision_text import given_up
+    from kubescheduler.cli.decision_output import exit_status
     from kubescheduler.cli.output import screen_of
     from kubescheduler.cli.progress import progress
     from kubescheduler.comparison.release_steps import timeline
@@ -225,16 +286,7 @@ def _steps(
     with progress("comparing", sys.stderr, smallest=MANY) as tell:
         found = timeline(objects, pods, specs[0], specs[1], preempt=preempt, progress=tell, notice=remark)
     click.echo(rendered_timeline(found, output, screen_of(sys.stdout)), nl=False)
-    return given_up(found.errors) if found.errors else int(bool(found.moved))
-
-
-def _status(found: Comparison, tolerated: frozenset[Cause]) -> int:
-    """The exit status; says on standard error what kept pods from being compared."""
-    from kubescheduler.cli.decision_text import given_up
-    from kubescheduler.comparison.outcomes import Cause
-
-    failed = [(pod.pod, one.text) for pod in found.errors for one in pod.changes if one.cause is Cause.ERROR]
-    return given_up(failed) if failed else int(found.differs(tolerated))
+    return exit_status(found.errors, fine=not found.moved)
 
 
 def _compared(
@@ -249,18 +301,7 @@ def _compared(
         return run(objects, pods, old, new, engines=[engine for _, engine in sides], progress=tell, **asked)
 
 
-def _check_usage(
-    cluster: Sequence[ClusterPlace], pod_files: Sequence[str], mirror: str | None, running: str | None, *, pending: bool
-) -> None:
-    check_mirror(mirror, cluster, pod_files)
-    if mirror is not None and running is None:
-        return
-    if mirror is not None or [bool(pod_files), pending, running is not None].count(True) != 1:
-        raise click.UsageError("say which pods to compare: one of --pods FILE, --pending and --running")
-    check_standard_input(cluster, pod_files)
-
-
-def engines_of(
+def _engines_of(
     old: str, new: Sequence[str], plugins: Sequence[str] = (), extenders: str = "live"
 ) -> list[tuple[EngineSpec, Engine]]:
     """Every configuration, with what the environment says and custom plugins, and its engine.
@@ -297,7 +338,7 @@ def engines_of(
     return made_sides
 
 
-def causes(text: str) -> frozenset[Cause]:
+def _causes(text: str) -> frozenset[Cause]:
     """Of ``tie-break,score-resolution``. Raises ConfigError with every name that is none."""
     from clusterstate.errors import ConfigError
     from kubescheduler.comparison.outcomes import Cause, faults_of_tolerated
@@ -308,73 +349,10 @@ def causes(text: str) -> frozenset[Cause]:
     return frozenset(map(Cause, names))
 
 
-def read_asked(
-    cluster: tuple[ClusterPlace, ...],
-    files: tuple[str, ...],
-    running: str | None,
-    specs: Sequence[EngineSpec],
-    defaulting: bool,
-    validate: Judgement | None,
-) -> tuple[list[ClusterObject], list[Pod]]:
-    """What files hold; without files of pods the running ones that are picked, or the pending ones.
-
-    Raises DecodeError with every fault.
-    """
-    from clusterstate.errors import DecodeError
-    from kubescheduler.cli.inputs import judged_like, notes_on_cluster, read_inputs, read_shown
-    from kubescheduler.comparison.running_pods import running_pods, without_stayers
-    from kubescheduler.engine.engine_flags import newest_gates
-    from kubescheduler.releases.lookup import daemons_among, newest
-    from kubescheduler.simulation.pods_to_place import joined
-    from kubescheduler.simulation.workload_files import read_workload
-    from kubescheduler.sources.cluster_input import swapped
-
-    releases = [spec.release for spec in specs] or [DEFAULT_RELEASE]
-    release, stdin = newest(releases).name, sys.stdin.buffer
-    gates = newest_gates(specs)
-    if running is not None:
-        there = read_shown(cluster, release, defaulting, validate=validate, gates=gates)
-        picked = running_pods(there.objects, running)
-        remarks([*notes_on_cluster(there), *picked.notes])
-        return there.objects, picked.pods
-    if not files:
-        inputs = read_inputs(
-            cluster,
-            (),
-            pending=True,
-            defaulting=defaulting,
-            keep_manifests=False,
-            release=release,
-            validate=validate,
-            gates=gates,
-        )
-        remarks(inputs.notes)
-        return inputs.cluster.objects, inputs.pods
-    there = read_shown(cluster, release, defaulting, validate=validate, gates=gates)
-    judged = judged_like(there, validate)
-    workload, notes = read_workload(
-        files,
-        there,
-        stdin=stdin,
-        defaulting=defaulting,
-        release=release,
-        strictness=judged,
-        daemons=daemons_among(releases),
-        running=True,
-    )
-    if fault := swapped((arrival.node for arrival in workload.nodes), there):
-        raise DecodeError(f"{', '.join(files)}: {fault}")
-    asked = without_stayers([*workload.in_order(), *workload.placed()])
-    if not (asked.pods or workload.controllers):
-        raise DecodeError(f"{', '.join(files)}: no pod of it can go elsewhere; {'; '.join(asked.notes)}")
-    remarks([*notes_on_cluster(there), *notes, *(workload.controllers or asked.notes)])
-    return joined(there, workload.accompanying()), asked.pods
-
-
 def _mirrored(path: str, specs: Sequence[EngineSpec]) -> tuple[list[ClusterObject], list[Pod]]:
     """Every object that was there at some time, as it was first, and the pods that came. Raises DecodeError."""
     from clusterstate.objects import Node
-    from kubescheduler.cli.inputs import mirrored_inputs
+    from kubescheduler.cli.cluster_files import mirrored_inputs
     from kubescheduler.engine.engine_flags import newest_gates
     from kubescheduler.releases.lookup import newest
     from kubescheduler.simulation.timeline import came_later

@@ -1,19 +1,31 @@
-"""Comparisons as text."""
+"""Comparisons as text: of configurations, of the steps between releases, and the whole report of an upgrade."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from kubescheduler.cli.output import ERROR, NONE, PLAIN, Screen, document_text, noted, section_text, table
+from clusterstate.errors import listed
+from kubescheduler.cli.output import (
+    ERROR,
+    NONE,
+    PLAIN,
+    Screen,
+    document_text,
+    noted,
+    rendered_answer,
+    section_text,
+    table,
+)
+from kubescheduler.report.sections import Section
 
 if TYPE_CHECKING:
     from kubescheduler.comparison.comparison import Comparison, WorkloadChange
     from kubescheduler.comparison.effects import Effects, ServiceSpread
     from kubescheduler.comparison.outcomes import Cause, HostChange, Outcome, PodComparison
-    from kubescheduler.comparison.release_steps import PodTimeline, Timeline
-    from kubescheduler.report.sections import Section
+    from kubescheduler.comparison.release_steps import ConfigurationStep, PodTimeline, Timeline
+    from kubescheduler.comparison.upgrading import Upgrade
 
 IN_TOTAL = {
     "independent": "every pod on the same cluster; the effects are of all pods put where each goes on its own",
@@ -76,7 +88,6 @@ def _tables(comparison: Comparison, tolerated: Collection[Cause], screen: Screen
 
 def _errors(comparison: Comparison) -> Iterator[str]:
     """What kept pods from being compared, each text once."""
-    from clusterstate.errors import listed
     from kubescheduler.comparison.outcomes import Cause
 
     texts = Counter(change.text for pod in comparison.pods for change in pod.changes if change.cause is Cause.ERROR)
@@ -222,7 +233,7 @@ def _spread(spread: ServiceSpread | None) -> Sequence[str]:
     return (str(spread.pods), str(spread.hosts), str(spread.host_skew), zones, str(spread.zone_skew))
 
 
-# --- steps between releases -------------------------------------------------------------------
+# --- steps between releases, upgrades ---------------------------------------------------------
 
 
 def rendered_timeline(found: Timeline, output: str, screen: Screen = PLAIN) -> str:
@@ -242,8 +253,6 @@ def rendered_timeline(found: Timeline, output: str, screen: Screen = PLAIN) -> s
 
 def timeline_sections(found: Timeline) -> Iterator[Section]:
     """The workloads that move, each with its steps, and the changes that move them."""
-    from kubescheduler.report.sections import Section
-
     rows = [("NAMESPACE", "WORKLOAD", "PODS", "MOVED", "STEPS")]
     for (namespace, workload), pods in found.workloads().items():
         elsewhere = [pod for pod in pods if pod.moves]
@@ -277,3 +286,69 @@ def _steps_of(pods: Sequence[PodTimeline]) -> str:
         f"{release}: {old} to {new} ({why})" + (f", {count} pod{'s' * (count > 1)}" if many else "")
         for (release, old, new, why), count in found
     )
+
+
+def rendered_upgrade(found: Upgrade, output: str, files: Mapping[str, str]) -> Iterator[str]:
+    """The report in pieces; output: table, json, yaml or html. files: release → where its configuration was written."""
+
+    def document() -> dict[str, Any]:
+        every = found.document()
+        for step in every["configurations"]:
+            step["file"] = files.get(step["release"])
+        return every
+
+    about, sections = f"releases {found.before} to {found.to}", _upgrade_sections(found, files)
+    return rendered_answer("upgrade", about, _summary(found), sections, (), output, document, titled=True)
+
+
+def _upgrade_sections(found: Upgrade, files: Mapping[str, str]) -> Iterator[Section]:
+    from kubescheduler.comparison.release_steps import headline
+
+    yield from _configuration(found, files)
+    said = {step.text for step in found.configurations}
+    notes = [f"! {note}" for note in found.timeline.notes if note not in said]
+    yield Section("Pods", texts=[f"{headline(found.timeline)}."])
+    yield Section(texts=list(listed(notes)))
+    yield from timeline_sections(found.timeline)
+    rows = [(each.release, each.what, ", ".join(each.names)) for each in found.appearances]
+    if rows:
+        yield Section("What comes and goes", [("RELEASE", "WHAT", "NAMES"), *rows], gives_way=2, keys=2)
+    else:
+        yield Section("What comes and goes", texts=["No plugin and no feature gate comes or goes."])
+    yield Section("What no tool can know", texts=found.unknown, listed=True)
+    for step in found.configurations:
+        if step.yaml:
+            yield Section(f"The configuration from {step.release} on", code=step.yaml, detail=True)
+
+
+def _summary(found: Upgrade) -> str:
+    """The report in a sentence."""
+    releases = [step.release for step in found.configurations]
+    where = f"has to change for {', '.join(releases)}" if releases else "can stay as it is"
+    count, moved = len(found.timeline.pods), len(found.timeline.moved)
+    pods = f"{moved} of {count} {'pod' if count == 1 else 'pods'}"
+    return f"From {found.before} to {found.to}: the configuration {where}; {pods} would go elsewhere at some step."
+
+
+def _configuration(found: Upgrade, files: Mapping[str, str]) -> Iterator[Section]:
+    if not found.configurations:
+        yield Section("Configuration", texts=[f"Every release up to {found.to} takes what configures {found.before}."])
+        return
+    rows = [("RELEASE", "WHY", "INSTEAD")]
+    rows += [(step.release, step.refused, _instead(step, files)) for step in found.configurations]
+    yield Section("Configuration", rows, gives_way=1, keys=1)
+    inexact: dict[str, str] = {}
+    for step in found.configurations:
+        for note in step.notes:
+            if note.kind.inexact:
+                inexact.setdefault(str(note), f"{step.release}: {note}")
+    if inexact:
+        yield Section(texts=["Not carried over exactly:"])
+        yield Section(texts=list(inexact.values()), listed=True)
+
+
+def _instead(step: ConfigurationStep, files: Mapping[str, str]) -> str:
+    if step.translation is None:
+        return step.by
+    version = str(step.translation.plain()["apiVersion"]).rpartition("/")[2]
+    return files.get(step.release, f"{version}, by kubescheduler migrate --to {step.release}")

@@ -1,21 +1,107 @@
-"""Decisions as text: tables, names, and documents in JSON and YAML."""
+"""Decisions as text: in a word or a line, in tables, as names, as documents in JSON and YAML, as cases for CI.
+
+Also what is said of pods that nobody knows the right node of: an error ended their attempts, or an extender did not
+answer. What ``--explain`` adds is in ``explanation``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kubescheduler.cli.decision_text import best, fits, message_line
-from kubescheduler.cli.output import ERROR, NONE, PLAIN, Screen, Toned, noted, table
-from kubescheduler.core.decision import Decision, gave_up
-from kubescheduler.sources.sanitize import one_line
+import click
+import msgspec
+
+from kubescheduler.cli.output import ERROR, NONE, PLAIN, Screen, Toned, headed, list_document, noted, table
+from kubescheduler.core.decision import Decision, failures, gave_up
+from kubescheduler.sources.sanitize import one_line, shown
 
 if TYPE_CHECKING:
-    from kubescheduler.cli.explaining import Explaining
     from kubescheduler.core.equal_runs import BulkPlacement
+    from kubescheduler.planning.rehearsal import Moved
     from kubescheduler.report.ci_results import CiCase, Suite
 
+
+def message_line(decision: Decision) -> str:
+    """The message in one line, and what preemption would do if that was asked for."""
+    message = "; ".join(decision.message.split("\n")).rstrip("; ")
+    return " ".join(part for part in (message, would_evict(decision)) if part)
+
+
+def would_evict(decision: Decision) -> str:
+    """The victims on the node that the release would pick, the first by name if it may pick several."""
+    preemption = decision.preemption
+    if preemption is None:
+        return ""
+    if not preemption.chosen:
+        return "" if decision.post_filter_message else "Preemption would not help."
+    node = preemption.chosen[0]
+    victims = ", ".join(pod.key for pod in preemption.candidates[node].pods)
+    return f"Would evict {victims} from {node}." if victims else f"Would wait for {node}, evicting nothing."
+
+
+def fits(decision: Decision) -> str:
+    """``3/5``: nodes that fit, of those there are; ``<none>`` where an error kept that from being found out."""
+    return NONE if gave_up(decision) else f"{len(decision.feasible)}/{decision.nodes_total}"
+
+
+def best(decision: Decision) -> list[str]:
+    """The only node that fits is the best, though it is not scored."""
+    return decision.best() or ([decision.host] if decision.host else [])
+
+
+NAMED = 3
+"""Pods that a message names."""
+SHOWN = 5
+"""Texts of errors that are shown; further ones are counted."""
+
+
+def exit_status(failed: Iterable[tuple[str, str]], *, fine: bool) -> int:
+    """0 where the answer is yes, 1 where it is no, 2 where errors ended attempts: it says on standard error which ended
+    those of which pods, each text once.
+
+    failed: (namespace/name of the pod, text of the error). fine: whether the answer is yes.
+    """
+    pods: dict[str, list[str]] = {}
+    for pod, text in failed:
+        pods.setdefault(text, []).append(pod)
+    for text, names in list(pods.items())[:SHOWN]:
+        named = ", ".join(dict.fromkeys(names[:NAMED]))
+        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+        click.echo(f"error: no decision on {shown(named)}{more}: {shown(text)}", err=True)
+    if len(pods) > SHOWN:
+        click.echo(f"error: {len(pods) - SHOWN} more errors ended attempts", err=True)
+    return 2 if pods else int(not fine)
+
+
+def displaced_status(nowhere: Iterable[Moved], *, fine: bool) -> int:
+    """The exit status where pods had to leave their nodes; errors that ended attempts are told.
+
+    nowhere: the pods that fit nowhere. fine: whether the answer is yes.
+    """
+    gave_up = (each for each in nowhere if each.record is not None and each.record.gave_up)
+    return exit_status([(each.now.key, each.message) for each in gave_up if each.now is not None], fine=fine)
+
+
+class PassedOverExtenders(msgspec.Struct, eq=False):
+    """The extenders that did not answer and that the release went on without."""
+
+    _pods: dict[str, set[str]] = msgspec.field(default_factory=dict)
+
+    def note(self, decision: Decision) -> None:
+        """Notes what a decision lacks; nothing of one that an error ended."""
+        if decision.error is None:
+            for text in failures(decision):
+                self._pods.setdefault(text, set()).add(decision.pod.key)
+
+    def remarks(self) -> list[str]:
+        """A sentence for each error, with the number of pods that were decided without the extender."""
+        counts = {text: len(pods) for text, pods in self._pods.items()}
+        return [f"{text} ({count} {'pod' if count == 1 else 'pods'})" for text, count in counts.items()]
+
+
+Explain = Callable[[Decision, Screen], str]
+"""What ``--explain`` shows of a decision."""
 
 SHORT = ("NAMESPACE", "POD", "NODE", "FITS", "MESSAGE")
 WIDE = ("NAMESPACE", "POD", "NODE", "FITS", "TOTAL", "TIED", "RELEASE", "MESSAGE")
@@ -24,24 +110,19 @@ WIDE = ("NAMESPACE", "POD", "NODE", "FITS", "TOTAL", "TIED", "RELEASE", "MESSAGE
 def rendered(
     decisions: Iterable[Any],
     output: str,
-    explaining: Explaining | None = None,
-    screen: Screen = PLAIN,
-    *,
-    notes: Sequence[str] = (),
+    screen: Screen,
+    notes: Sequence[str],
+    explain: Explain | None,
+    document: Callable[[Decision], Mapping[str, Any]],
 ) -> Iterator[str]:
-    """Decisions as text in pieces, as they come; output: table, wide, json, yaml or name. explaining: None: just what
-    was decided; then tables and names may also be of Placements.
+    """Decisions as text in pieces, as they come; output: table, wide, json, yaml or name. notes: on all decisions.
+    document: makes what JSON and YAML have of each. Without ``explain`` they may also be placements in bulk.
 
     Of a pod whose attempt an error ended there is no name, and the table says ``<error>``. A table comes last, after
-    the explanations, when it is known how wide it is. notes: on all decisions.
+    the explanations, when it is known how wide it is.
     """
     if output in ("json", "yaml"):
-        from kubescheduler.cli.output import list_document
-
-        document = decision_document if explaining is None else partial(explained_document, explaining=explaining)
-        yield from list_document(
-            {"kind": "DecisionList", **({"notes": list(notes)} if notes else {})}, map(document, decisions), output
-        )
+        yield from list_document(headed("DecisionList", notes), map(document, decisions), output)
     elif output == "name":
         answers = (decision for decision in decisions if is_placement(decision) or not gave_up(decision))
         yield from (f"{one_line(decision.pod.key)} {one_line(decision.host or NONE)}\n" for decision in answers)
@@ -51,10 +132,8 @@ def rendered(
         every_note = dict.fromkeys(notes)
         for decision in decisions:
             every_note.update(dict.fromkeys(decision.notes))
-            if explaining is not None:
-                from kubescheduler.cli.explanation import explanation
-
-                yield explanation(decision, explaining, screen) + "\n\n"
+            if explain is not None:
+                yield explain(decision, screen) + "\n\n"
             rows.append(_placed(decision, wide=output == "wide") if is_placement(decision) else row(decision))
         if len(rows) > 1:
             yield noted(every_note, screen)
@@ -125,7 +204,7 @@ def decided_suite(
     release: str,
     decisions: Iterable[Any],
     workloads: Sequence[str],
-    explaining: Explaining | None,
+    explain: Explain | None,
     notes: Sequence[str],
 ) -> Suite:
     """Decisions for CI: a case per pod, which fails without a node. workloads: ``Kind/name`` of each pod's."""
@@ -134,41 +213,21 @@ def decided_suite(
     every_note, cases = dict.fromkeys(notes), []
     for decision, workload in zip(decisions, workloads, strict=True):
         every_note.update(dict.fromkeys(decision.notes))
-        cases.append(_decided_case(decision, workload, explaining))
+        cases.append(_decided_case(decision, workload, explain))
     return Suite(release, cases, tuple(every_note))
 
 
-def _decided_case(decision: Any, workload: str, explaining: Explaining | None) -> CiCase:
+def _decided_case(decision: Any, workload: str, explain: Explain | None) -> CiCase:
     from kubescheduler.report.ci_results import CiCase, Standing
 
     metadata = decision.pod.metadata
     group = f"{metadata.namespace or 'default'}.{workload}"
     if is_placement(decision):
         return CiCase(group, metadata.name)
-    text = ""
-    if explaining is not None:
-        from kubescheduler.cli.explanation import explanation
-
-        text = explanation(decision, explaining, PLAIN)
+    text = "" if explain is None else explain(decision, PLAIN)
     if decision.host is not None:
         return CiCase(group, metadata.name, text=text)
     message = message_line(decision)
     if gave_up(decision):
         return CiCase(group, metadata.name, Standing.ERROR, "error", message, text or message)
     return CiCase(group, metadata.name, Standing.FAILED, "no-node", message, text or message)
-
-
-def explained_document(decision: Decision, explaining: Explaining) -> dict[str, Any]:
-    """The same with what scores and refusals were made of, of the nodes that are to be explained. ``scoredByRelease``
-    is False where just one node fits, which the release takes unscored."""
-    scored = decision.thorough()
-    evidence: dict[str, dict[str, Any]] = {
-        node: {
-            "scores": [found.to_dict() for found in scored.score_evidence(node)],
-            "scoredByRelease": scored is decision,
-        }
-        for node in explaining.best_nodes(scored)
-    }
-    for node in explaining.refused_nodes(decision):
-        evidence[node] = {"refusals": [found.to_dict() for found in decision.why(node).refusals]}
-    return {**decision_document(decision), "evidence": evidence}

@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import os
 import sys
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
 from kubescheduler.cli.cluster_options import CONTEXT, KUBECONFIG, ServerCluster, check_standard_input
-from kubescheduler.cli.common_options import CI_OUTPUT, ERROR_STATUS, FILE
+from kubescheduler.cli.common_options import CI_OUTPUT, ERROR_STATUS, FILE, file_option, number_option, with_options
 from kubescheduler.cli.engine_options import EngineOptions, question_options, remark, remarks
 from kubescheduler.cli.help_groups import GroupedCommand
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from kubescheduler.cli.cluster_options import ClusterPlace
     from kubescheduler.planning.drain_order import Drain, OrderOptions
+    from kubescheduler.report.ci_results import CiCase
 
 
 def _cluster_and_nodes(command: Callable[..., int]) -> Callable[..., int]:
@@ -39,11 +41,8 @@ def _cluster_and_nodes(command: Callable[..., int]) -> Callable[..., int]:
         places: tuple[ClusterPlace, ...] = names[:files] or (ServerCluster(kubeconfig or "", context),)
         return command(cluster=places, nodes=names[files:], **given)
 
-    decorated: Callable[..., int] = called
     argument = click.argument("names", nargs=-1, type=FILE, metavar="CLUSTER NODE...")
-    for option in (CONTEXT, KUBECONFIG, argument):
-        decorated = option(decorated)
-    return decorated
+    return with_options(called, (argument, KUBECONFIG, CONTEXT))
 
 
 @click.command(
@@ -66,22 +65,10 @@ def _cluster_and_nodes(command: Callable[..., int]) -> Callable[..., int]:
     is_flag=True,
     help="Find an order in which budgets hold and every pod runs again before the next nodes.",
 )
-@click.option(
-    "--batch",
-    type=click.IntRange(min=1),
-    metavar="NUMBER",
-    help="With --order: at most so many nodes at once.  [default: 1]",
-)
-@click.option(
-    "--surge",
-    type=click.IntRange(min=1),
-    metavar="NUMBER",
-    help="With --order: so many nodes of --shape come first; can they go again at the end?",
-)
-@click.option(
+@number_option("--batch", help="With --order: at most so many nodes at once.  [default: 1]")
+@number_option("--surge", help="With --order: so many nodes of --shape come first; can they go again at the end?")
+@file_option(
     "--shape",
-    metavar="FILE",
-    type=FILE,
     help="With --surge: of what kind: a Node manifest, or an entry with cpu and memory, as nodes --shapes reads it.",
 )
 @click.option(
@@ -126,8 +113,9 @@ def drain(
     from clusterstate.errors import InputError, attempt
     from kubescheduler.api.disruptions import drain_of, flags_for, named_nodes
     from kubescheduler.api.engine_choice import tie_break_of
-    from kubescheduler.cli.decision_text import displaced_status
-    from kubescheduler.cli.inputs import notes_on_cluster, read_question
+    from kubescheduler.cli.cluster_files import notes_on_cluster, read_question
+    from kubescheduler.cli.decision_output import displaced_status
+    from kubescheduler.cli.output import echo
 
     said = {"--batch": batch, "--surge": surge, "--shape": shape, "--kubernetes-upgrade": kubernetes_upgrade}
     if not order and (of_order := [name for name, value in said.items() if value is not None]):
@@ -156,8 +144,7 @@ def drain(
         remark(f"--grace-period {grace_period}: pods end at once here, however long they may take")
     tie_break = tie_break_of(configured, engine.tie_break, engine.seed)
     answer = drain_of(configured, there, names, flags, tie_break, wanted if order else None)
-    for piece in _rendered(answer, output, engine.notes(configured), configured.release):
-        click.echo(piece, nl=False)
+    echo(_rendered(answer, output, [*engine.notes(configured), *answer.notes], configured.release))
     return displaced_status(answer.nowhere, fine=answer.fine)
 
 
@@ -182,27 +169,31 @@ def _wanted(batch: int | None, surge: int | None, shape: str | None, upgrade: st
 def _rendered(answer: Drain, output: str, notes: list[str], release: str) -> Iterator[str]:
     """The answer in pieces; a table or page has the order, if one was asked for, then a line for every pod."""
     from kubescheduler.cli.explanation import evidence_of_displaced
-    from kubescheduler.cli.output import document_text, rendered_answer
-    from kubescheduler.report.displaced_sections import drain_sections
+    from kubescheduler.cli.output import rendered_answer
+    from kubescheduler.report.sections import drain_sections
 
-    notes = [*notes, *answer.notes]
-    if output in ("json", "yaml"):
-        yield document_text({"kind": "Drain", "release": release, **answer.to_dict(), "notes": notes}, output)
-    elif output in ("junit", "github"):
-        from kubescheduler.report.ci_results import CiCase, Standing, Suite, displaced_cases, rendered_results
+    if output in ("junit", "github"):
+        from kubescheduler.report.ci_results import Suite, rendered_results
 
-        kept = [(each.pod, "blocked", f"{each.refusal}; {each.why}") for each in answer.blocked]
-        cases = list(displaced_cases(kept, answer.moved, answer.hints, lost_fails=False))
-        if answer.order is not None:
-            steps = "\n".join(f"step {at}: {', '.join(batch)}" for at, batch in enumerate(answer.order.batches, 1))
-            ways = "\n".join(map(str, answer.order.obstacles))
-            standing = Standing.PASSED if answer.order.complete else Standing.FAILED
-            cases.append(CiCase("drain", "order", standing, "order", ways and answer.order.sentence(), ways or steps))
-        besides = {"surge": answer.surge, "kubernetes-upgrade": answer.upgrade}
-        said = {name: each.sentence() for name, each in besides.items() if each is not None}
-        cases += (CiCase("drain", name, message=text, text=text) for name, text in said.items())
-        yield from rendered_results("kubescheduler drain", [Suite(", ".join(answer.asked), cases, notes)], output)
-    else:
-        sections = list(drain_sections(answer))
-        sections += evidence_of_displaced(answer.nowhere) if output == "html" else ()
-        yield from rendered_answer("drain", f"release {release}", answer.summary(), sections, notes, output)
+        suite = Suite(", ".join(answer.asked), list(_cases(answer)), notes)
+        return rendered_results("kubescheduler drain", [suite], output)
+    sections = chain(drain_sections(answer), evidence_of_displaced(answer.nowhere) if output == "html" else ())
+    return rendered_answer(
+        *("drain", f"release {release}", answer.summary(), sections, notes, output),
+        document=lambda: {"kind": "Drain", "release": release, **answer.to_dict(), "notes": notes},
+    )
+
+
+def _cases(answer: Drain) -> Iterator[CiCase]:
+    from kubescheduler.report.ci_results import CiCase, Standing, displaced_cases
+
+    kept = [(each.pod, "blocked", f"{each.refusal}; {each.why}") for each in answer.blocked]
+    yield from displaced_cases(kept, answer.moved, answer.hints, lost_fails=False)
+    if answer.order is not None:
+        steps = "\n".join(f"step {at}: {', '.join(batch)}" for at, batch in enumerate(answer.order.batches, 1))
+        ways = "\n".join(map(str, answer.order.obstacles))
+        standing = Standing.PASSED if answer.order.complete else Standing.FAILED
+        yield CiCase("drain", "order", standing, "order", ways and answer.order.sentence(), ways or steps)
+    for name, each in {"surge": answer.surge, "kubernetes-upgrade": answer.upgrade}.items():
+        if each is not None:
+            yield CiCase("drain", name, message=each.sentence(), text=each.sentence())

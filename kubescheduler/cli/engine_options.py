@@ -21,6 +21,7 @@ from kubescheduler.cli.common_options import (
     OneOf,
     providers,
     spec_option,
+    with_options,
 )
 from kubescheduler.engine.spec_fields import SPEC_FIELDS
 
@@ -247,7 +248,4 @@ def _with_options(command: Callable[..., int], options: Iterable[Callable[..., A
             return 0
         return command(engine=chosen, **given)
 
-    decorated: Callable[..., int] = called
-    for option in reversed(tuple(options)):
-        decorated = option(decorated)
-    return decorated
+    return with_options(called, options)

@@ -1,6 +1,6 @@
 """Why a decision came out as it did: all nodes in tables, or some of them in full.
 
-``explanation`` lays it out; below it are scores, refusals, preemption, and all that is known of one node.
+``Explaining`` says which nodes, and lays them out; below it are scores, refusals, preemption, and all of one node.
 """
 
 from __future__ import annotations
@@ -9,45 +9,104 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from clusterstate.errors import StaleDecisionError
-from kubescheduler.cli.decision_text import fits, would_evict
-from kubescheduler.cli.explaining import by_total
-from kubescheduler.cli.output import ERROR, INDENT, NONE, UNBROKEN, Screen, Toned, section_text, table
+from clusterstate.errors import InputError, StaleDecisionError, nearest
+from kubescheduler.cli.decision_output import decision_document, fits, would_evict
+from kubescheduler.cli.output import ERROR, INDENT, NONE, UNBROKEN, Screen, Toned, paragraph, section_text, table
 from kubescheduler.core.decision import gave_up
 from kubescheduler.report.sections import Section
 
 if TYPE_CHECKING:
-    from kubescheduler.cli.explaining import Explaining
     from kubescheduler.core.decision import Decision
     from kubescheduler.core.evidence import RefusalEvidence
     from kubescheduler.planning.rehearsal import Moved
     from priorities.score_evidence import ScoreEvidence
 
 
-def explanation(decision: Decision, explaining: Explaining, screen: Screen) -> str:
-    """Tables: the scores of the nodes that fit, what every check says of those that were refused, and whom preemption
-    would evict where. Or, of the nodes that are named, all that their scores and refusals are made of."""
-    head = f"{decision.pod.key}: {decision.host or NONE} ({fits(decision)} nodes fit)"
-    if gave_up(decision):
-        head = f"{decision.pod.key}: {ERROR}"
-    said = (decision.error, _failed_calls(decision), pre_filter_text(decision))
-    parts = [screen.paint(screen.filled(head), "head"), *(_paragraphs(text, screen) for text in said)]
-    if explaining.nodes:
-        parts += [node_evidence(decision, node, screen) for node in dict.fromkeys(explaining.nodes)]
-    else:
-        refused, evicted = refusals(decision, explaining.top), candidates(decision)
-        parts += [scores(decision, screen, explaining.top)]
-        parts += [section_text(refused, screen), section_text(evicted, screen)]
-        parts += [_paragraphs(would_evict(decision), screen)]
-    return "\n\n".join(part for part in parts if part)
+FEW = 10
+"""So many scored nodes are all explained in documents; of more only the chosen one and the best other."""
 
 
-def _paragraphs(text: str | None, screen: Screen) -> str:
-    return "\n".join(screen.filled(line) for line in text.split("\n")) if text else ""
+class Explaining(NamedTuple):
+    """Which nodes are explained, and how far."""
+
+    top: int | None = None
+    """How many nodes that fit and how many that do not; None: all in tables, ``FEW`` or two in documents."""
+    nodes: tuple[str, ...] = ()
+    """The nodes that are explained in full, and no others; empty: all in tables."""
+
+    def best_nodes(self, decision: Decision) -> list[str]:
+        """The nodes whose scores are explained in documents, the best first."""
+        order = by_total(decision)
+        if self.nodes:
+            return [node for node in order if node in self.nodes]
+        if self.top is not None:
+            return order[: self.top]
+        return order if len(order) <= FEW else order[:2]
+
+    def refused_nodes(self, decision: Decision) -> list[str]:
+        """The nodes whose refusals are explained, by name."""
+        refused = decision.refused_nodes()
+        if self.nodes:
+            return [node for node in refused if node in self.nodes]
+        return refused[: self.top]
+
+    def work_out(self, decision: Decision) -> None:
+        """Asks for all the evidence now, before the cluster changes. Raises InputError for a node that is not there."""
+        self._check(decision)
+        for node in self.refused_nodes(decision):
+            decision.why(node)
+        scored = decision.thorough()
+        for node in self.best_nodes(scored):
+            scored.score_evidence(node)
+
+    def _check(self, decision: Decision) -> None:
+        known = {name for name in decision.names if name}
+        unknown = [node for node in self.nodes if node not in known]
+        if unknown:
+            raise InputError(
+                f"--node {node}: the cluster has no node of this name{nearest(node, sorted(known))}" for node in unknown
+            )
+
+    def text(self, decision: Decision, screen: Screen) -> str:
+        """Tables: the scores of the nodes that fit, what every check says of those that were refused, and whom
+        preemption would evict where. Or, of the nodes that are named, all that scores and refusals are made of."""
+        answer = ERROR if gave_up(decision) else f"{decision.host or NONE} ({fits(decision)} nodes fit)"
+        head = f"{decision.pod.key}: {answer}"
+        said = (decision.error, _failed_calls(decision), pre_filter_text(decision))
+        parts = [screen.paint(screen.filled(head), "head"), *(paragraph(text, screen) for text in said if text)]
+        if self.nodes:
+            parts += [node_evidence(decision, node, screen) for node in dict.fromkeys(self.nodes)]
+        else:
+            refused, evicted = refusals(decision, self.top), candidates(decision)
+            parts += [scores(decision, screen, self.top)]
+            parts += [section_text(refused, screen), section_text(evicted, screen)]
+            parts += [paragraph(would_evict(decision), screen)]
+        return "\n\n".join(part for part in parts if part)
+
+    def document(self, decision: Decision) -> dict[str, Any]:
+        """The decision as plain data, with what scores and refusals of these nodes were made of. ``scoredByRelease`` is
+        False where just one node fits, which the release takes unscored."""
+        scored = decision.thorough()
+        evidence: dict[str, dict[str, Any]] = {
+            node: {
+                "scores": [found.to_dict() for found in scored.score_evidence(node)],
+                "scoredByRelease": scored is decision,
+            }
+            for node in self.best_nodes(scored)
+        }
+        for node in self.refused_nodes(decision):
+            evidence[node] = {"refusals": [found.to_dict() for found in decision.why(node).refusals]}
+        return {**decision_document(decision), "evidence": evidence}
+
+
+def by_total(decision: Decision) -> list[str]:
+    """The scored nodes, the chosen one first, then by total."""
+    total = decision.total()
+    return sorted(total, key=lambda node: (node != decision.host, -total[node], node.encode()))
 
 
 def _failed_calls(decision: Decision) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kubescheduler.cli.cluster_options import check_standard_input, cluster_options
-from kubescheduler.cli.common_options import ERROR_STATUS, OneOf, pod_files_option
+from kubescheduler.cli.common_options import ERROR_STATUS, number_option, output_option, pod_files_option
 from kubescheduler.cli.engine_options import EngineOptions, question_options, remarks
 from kubescheduler.cli.help_groups import GroupedCommand
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from clusterstate.objects import Node, Pod
+    from kubescheduler.cli.cluster_files import Inputs
     from kubescheduler.cli.cluster_options import ClusterPlace
-    from kubescheduler.cli.inputs import Inputs
     from kubescheduler.cli.output import Screen
     from kubescheduler.engine.spec import Engine
     from kubescheduler.hinting.proposals import PodHints
@@ -35,18 +35,14 @@ if TYPE_CHECKING:
 @click.option("--pending", is_flag=True, help="Ask about every pending pod of the cluster, in queue order.")
 @click.option("--node", metavar="NAME", help="What would make each pod go to this node.")
 @question_options
-@click.option(
-    "--top", type=click.IntRange(min=1), default=10, show_default=True, metavar="NUMBER", help="Show so many of each."
-)
+@number_option("--top", default=10, help="Show so many of each.")
 @click.option("--pairs/--no-pairs", default=True, show_default=True, help="Also two changes at a time.")
-@click.option(
+@number_option(
     "--apply",
     "applied",
-    type=click.IntRange(min=1),
-    metavar="NUMBER",
     help="Only write the changed manifests of the hint of this number, as YAML or with -o json as JSON.",
 )
-@click.option("-o", "--output", type=OneOf(["table", "json", "yaml"]), default="table", show_default=True)
+@output_option("table", "json", "yaml")
 def hint(
     cluster: tuple[ClusterPlace, ...],
     pod: tuple[str, ...],
@@ -71,7 +67,9 @@ def hint(
       kubescheduler hint cluster.yaml --pod web.yaml --apply 1 > changed.yaml
     """
     from clusterstate.errors import InputError, attempt
-    from kubescheduler.cli.inputs import nothing_collected, read_inputs
+    from kubescheduler.cli.cluster_files import nothing_collected, read_inputs
+    from kubescheduler.cli.decision_output import exit_status
+    from kubescheduler.cli.output import echo
 
     if bool(pod) == pending:
         raise click.UsageError("say which pods to ask about: either --pod FILE or --pending")
@@ -83,23 +81,13 @@ def hint(
     if configured is None or inputs is None or problems:
         raise InputError(problems)
     remarks(inputs.notes)
-    hints = list(_asked(configured, inputs, node=node or "", top=max(top, applied or 0), pairs=pairs))
-    return _printed(hints, inputs, output, applied, engine.notes(configured))
-
-
-def _printed(found: Sequence[PodHints], inputs: Inputs, output: str, applied: int | None, notes: Sequence[str]) -> int:
-    """The exit status. applied: the number of the hints whose manifests are written; None: all are shown."""
-    from kubescheduler.cli.decision_text import given_up
-
+    found = list(_asked(configured, inputs, node=node or "", top=max(top, applied or 0), pairs=pairs))
     if applied is None:
-        pieces = rendered_hints(found, output, notes)
+        echo(_rendered(found, output, engine.notes(configured)))
     else:
-        pieces = applied_text(found, applied, inputs.cluster.nodes, output)
-    for piece in pieces:
-        click.echo(piece, nl=False)
-    if errors := [(one.pod.key, text) for one in found for text in one.errors]:
-        return given_up(errors)
-    return 0 if all(one.hints or one.reached for one in found) else 1
+        echo(_applied(found, applied, inputs.cluster.nodes, output))
+    errors = [(one.pod.key, text) for one in found for text in one.errors]
+    return exit_status(errors, fine=all(one.hints or one.reached for one in found))
 
 
 def _asked(engine: Engine, inputs: Inputs, *, node: str, top: int, pairs: bool) -> Iterator[PodHints]:
@@ -128,13 +116,12 @@ def _workload(pod: Pod) -> object:
     return (pod.spec, pod.metadata.labels, pod.metadata.namespace, owners) if owners else pod.metadata.uid
 
 
-def rendered_hints(found: Iterable[PodHints], output: str, notes: Sequence[str] = ()) -> Iterator[str]:
+def _rendered(found: Iterable[PodHints], output: str, notes: Sequence[str]) -> Iterator[str]:
     """The hints in pieces; output: table, json or yaml."""
-    from kubescheduler.cli.output import list_document, noted, screen_of
+    from kubescheduler.cli.output import headed, list_document, noted, screen_of
 
     if output != "table":
-        head = {"kind": "HintList", **({"notes": list(notes)} if notes else {})}
-        yield from list_document(head, (one.to_dict() for one in found), output)
+        yield from list_document(headed("HintList", notes), (one.to_dict() for one in found), output)
         return
     screen = screen_of(sys.stdout)
     yield noted(notes, screen)
@@ -168,11 +155,11 @@ def hint_section(one: PodHints, title: str = "Hints") -> Section:
     return Section(title, [("#", "CHANGE", "THEN GOES TO", "AND"), *rows], left_out, gives_way=1, keys=1)
 
 
-def applied_text(found: Sequence[PodHints], number: int, nodes: Iterable[Node], output: str) -> Iterator[str]:
+def _applied(found: Sequence[PodHints], number: int, nodes: Iterable[Node], output: str) -> Iterator[str]:
     """The changed manifests of each pod's hint of a number, from 1. Raises InputError where there is no such hint."""
     from clusterstate.errors import InputError
+    from kubescheduler.cli.output import document_text
     from kubescheduler.hinting.proposals import manifests_of
-    from kubescheduler.sources.sanitize import json_text, yaml_dumper
 
     by_name = {node.name: node for node in nodes}
     needing = [one for one in found if not one.reached]
@@ -181,10 +168,5 @@ def applied_text(found: Sequence[PodHints], number: int, nodes: Iterable[Node], 
     ]:
         raise InputError(problems)
     documents = [each for one in needing for each in manifests_of(one[number - 1], one.pod, by_name)]
-    if output == "json":
-        for document in documents:
-            yield json_text(document, 2) + "\n"
-        return
-    dump = yaml_dumper()
     for at, document in enumerate(documents):
-        yield ("---\n" if at else "") + dump(document)
+        yield ("---\n" if at and output != "json" else "") + document_text(document, output)

@@ -17,10 +17,10 @@ from click.core import ParameterSource
 from clusterstate.errors import InputError, attempt
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.cli import unexpected_problem
+from kubescheduler.cli.cluster_files import notes_on_cluster, nothing_collected, read_shown
 from kubescheduler.cli.cluster_options import ClusterPlace, check_standard_input
 from kubescheduler.cli.ended_process import in_a_process_of_its_own
 from kubescheduler.cli.engine_options import EngineOptions, remark, remarks
-from kubescheduler.cli.inputs import notes_on_cluster, nothing_collected, read_shown
 from kubescheduler.lab import BUNDLED_CLUSTER, BUNDLED_RELEASE, BUNDLED_TITLE
 from kubescheduler.lab.exercises.classroom import ClassBoard
 from kubescheduler.lab.plugin_file import PluginFile, from_files, plugin_files

@@ -72,7 +72,7 @@ def mcp(
     """
     from clusterstate.errors import InputError
     from kubescheduler.api.engine_choice import engine_spec
-    from kubescheduler.cli.inputs import read_shown
+    from kubescheduler.cli.cluster_files import read_shown
 
     if importlib.util.find_spec("mcp") is None:
         raise InputError(EXTRA)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,14 @@ import click
 from click.core import ParameterSource
 
 from kubescheduler.cli.cluster_options import check_standard_input, cluster_options
-from kubescheduler.cli.common_options import ERROR_STATUS, FILE, OneOf, output_option, pod_files_option
+from kubescheduler.cli.common_options import (
+    ERROR_STATUS,
+    answer_option,
+    choice_option,
+    file_option,
+    number_option,
+    pod_files_option,
+)
 from kubescheduler.cli.engine_options import EngineOptions, question_options, remarks
 from kubescheduler.cli.help_groups import GroupedCommand
 
@@ -50,25 +57,16 @@ READ_BY = {
     epilog=f"Exit status: 0 everything runs with these nodes, some can go, or moves were found, 1 not, {ERROR_STATUS}",
 )
 @cluster_options
-@click.option(
+@file_option(
     "--shapes",
     "shape_files",
     multiple=True,
-    metavar="FILE",
-    type=FILE,
     help="What nodes there are to choose from: Node manifests, entries with cpu and memory, or a .csv of nodes.  "
     "[repeatable]",
 )
 @pod_files_option("workload_files", "--workload", "What is to run, instead of the cluster's pending pods.")
 @click.option("--pending", is_flag=True, help="With --workload: the cluster's pending pods are to run too.")
-@click.option(
-    "--tries",
-    type=click.IntRange(min=0),
-    default=200,
-    show_default=True,
-    metavar="NUMBER",
-    help="Run the scheduler at most so often to find better nodes.",
-)
+@number_option("--tries", least=0, default=200, help="Run the scheduler at most so often to find better nodes.")
 @click.option(
     "--remove", is_flag=True, help="Say which nodes can go instead, as the Cluster Autoscaler's scale-down does."
 )
@@ -86,12 +84,10 @@ READ_BY = {
     help="Say instead which fewest moves of running pods empty so many nodes, or let that pending pod in "
     "([NAMESPACE/]NAME); --tries plans are played at most.",
 )
-@click.option(
+@choice_option(
     "--as",
     "acting",
-    type=OneOf(["scheduler", "cluster-autoscaler"]),
-    default="scheduler",
-    show_default=True,
+    choices=["scheduler", "cluster-autoscaler"],
     help="What is enough for the scheduler, or what the Cluster Autoscaler adds if shapes are its node groups.",
 )
 @click.option(
@@ -102,25 +98,14 @@ READ_BY = {
     help="How the Cluster Autoscaler chooses: least-waste, least-nodes, most-pods, price, priority, random; --seed is "
     "of its draws.",
 )
-@click.option(
+@file_option(
     "--priorities",
-    metavar="FILE",
-    type=FILE,
     help="For its expander priority: the ConfigMap cluster-autoscaler-priority-expander, or its priorities.",
 )
-@click.option(
-    "--max-nodes-per-scaleup",
-    type=click.IntRange(min=0),
-    default=1000,
-    show_default=True,
-    metavar="NUMBER",
-    help="Its flag of this name; 0: no limit.",
-)
+@number_option("--max-nodes-per-scaleup", least=0, default=1000, help="Its flag of this name; 0: no limit.")
 @question_options
-@click.option(
-    "--top", type=click.IntRange(min=1), default=5, show_default=True, metavar="NUMBER", help="Show so many hints."
-)
-@output_option("wide", help="wide has a line for each new node")
+@number_option("--top", default=5, help="Show so many hints.")
+@answer_option("wide", help="wide has a line for each new node")
 def nodes(
     cluster: tuple[ClusterPlace, ...],
     shape_files: tuple[str, ...],
@@ -154,7 +139,8 @@ def nodes(
       kubescheduler nodes cluster.yaml --rebalance 2
     """
     from clusterstate.errors import InputError, attempt
-    from kubescheduler.cli.inputs import nothing_collected, read_shown
+    from kubescheduler.cli.cluster_files import nothing_collected, read_shown
+    from kubescheduler.cli.decision_output import exit_status
     from kubescheduler.inputs.given import read_paths
     from kubescheduler.planning.shapes import shapes_in
 
@@ -182,9 +168,29 @@ def nodes(
             raise InputError(problems)
         workload = _workload(there, shapes, workload_files, engine, pending=pending)
     plan = _planned(configured, there, shapes, workload, engine, tries, top, groups)
-    for piece in rendered_plan(plan, output, engine.notes(configured), engine.release):
-        click.echo(piece, nl=False)
-    return _status(plan)
+    sections = _sections(plan, each_node=output != "table")
+    _show(plan, "nodes", "NodePlan", sections, engine.notes(configured), engine.release, output)
+    errors = [(left.pod.key, left.message) for left in plan.left if left.error]
+    return exit_status(errors, fine=plan.everything_runs)
+
+
+def _show(
+    found: NodePlan | Removals | Rebalanced,
+    command: str,
+    kind: str,
+    sections: Iterable[Section],
+    notes: list[str],
+    release: str,
+    output: str,
+) -> None:
+    """Prints an answer; output: table, wide, json, yaml or html."""
+    from kubescheduler.cli.output import echo, headed, rendered_answer
+
+    pieces = rendered_answer(
+        *(command, f"release {release}", found.sentences()[0], sections, [*notes, *found.notes], output),
+        document=lambda: headed(kind, notes, **found.to_dict()),
+    )
+    echo(pieces)
 
 
 def _refuse_unread(question: str) -> None:
@@ -210,7 +216,7 @@ def _workload(
 ) -> Workload:
     """What is to run. Raises DecodeError with every fault."""
     from kubescheduler.api.nodes import with_daemons
-    from kubescheduler.cli.inputs import judged_like, notes_where_daemons_count
+    from kubescheduler.cli.cluster_files import judged_like, notes_where_daemons_count
     from kubescheduler.planning.node_trials import pending_pods
     from kubescheduler.simulation.workload_files import read_workload
 
@@ -279,8 +285,8 @@ def _remove(cluster: tuple[ClusterPlace, ...], engine: EngineOptions, threshold:
     configured, there, tie_break = _world(cluster, engine)
     with progress("running the scheduler", sys.stderr, smallest=1):
         found = removals_of(configured, there, tie_break, threshold)
-    for piece in rendered_removals(found, output, engine.notes(configured), engine.release):
-        click.echo(piece, nl=False)
+    sections = _removal_sections(found)
+    _show(found, "nodes --remove", "Removals", sections, engine.notes(configured), engine.release, output)
     return 0 if found.freed else 1
 
 
@@ -295,80 +301,43 @@ def _rebalance(cluster: tuple[ClusterPlace, ...], engine: EngineOptions, said: s
     configured, there, tie_break = _world(cluster, engine)
     with progress("running the scheduler", sys.stderr, smallest=1):
         found = rebalanced(configured, there, wanted, tie_break, tries, is_repeatable(engine.tie_break, engine.seed))
-    for piece in rendered_moves(found, output, engine.notes(configured), engine.release):
-        click.echo(piece, nl=False)
+    sections = _move_sections(found)
+    _show(found, "nodes --rebalance", "Rebalancing", sections, engine.notes(configured), engine.release, output)
     return 1 if found.moves is None else 0
 
 
 def _world(cluster: tuple[ClusterPlace, ...], engine: EngineOptions) -> tuple[Engine, Cluster, Callable[[], TieBreak]]:
     """The engine, the cluster with its manifests, and what makes the tie-break of a run. Raises InputError."""
     from kubescheduler.api.engine_choice import tie_break_of
-    from kubescheduler.cli.inputs import notes_on_cluster, read_question
+    from kubescheduler.cli.cluster_files import notes_on_cluster, read_question
 
     configured, there = read_question(engine, cluster, keep_manifests=True)
     remarks(notes_on_cluster(there))
     return configured, there, partial(tie_break_of, configured, engine.tie_break, engine.seed)
 
 
-def rendered_moves(found: Rebalanced, output: str, notes: list[str], release: str) -> Iterator[str]:
-    """The answer in pieces; output: table, wide, json, yaml or html."""
-    from kubescheduler.cli.output import document_text, rendered_answer
+def _move_sections(found: Rebalanced) -> Iterator[Section]:
     from kubescheduler.report.sections import Section
 
-    if output in ("json", "yaml"):
-        yield document_text({"kind": "Rebalancing", **found.to_dict(), **({"notes": notes} if notes else {})}, output)
-        return
-    first, *rest = found.sentences()
-    sections: list[Section] = []
     if found.moves:
         moves = [(str(at), each.pod, each.from_node, each.to_node, each.now) for at, each in enumerate(found.moves, 1)]
-        sections.append(Section("Moves, in order", [("", "POD", "FROM", "TO", "AS"), *moves], keys=2))
-    sections += (Section(texts=[text]) for text in rest)
+        yield Section("Moves, in order", [("", "POD", "FROM", "TO", "AS"), *moves], keys=2)
+    yield from (Section(texts=[text]) for text in found.sentences()[1:])
     if found.full:
         full = [(each.node, f"{each.pod}: {each.why}") for each in found.full]
-        sections.append(Section("Nodes that stay full", [("NODE", "STAYS FULL"), *full], gives_way=1, keys=1))
-    every = [*notes, *found.notes]
-    yield from rendered_answer("nodes --rebalance", f"release {release}", first, sections, every, output)
+        yield Section("Nodes that stay full", [("NODE", "STAYS FULL"), *full], gives_way=1, keys=1)
 
 
-def rendered_removals(found: Removals, output: str, notes: list[str], release: str) -> Iterator[str]:
-    """The answer in pieces; output: table, wide, json, yaml or html."""
-    from kubescheduler.cli.output import document_text, rendered_answer
+def _removal_sections(found: Removals) -> Iterator[Section]:
     from kubescheduler.report.sections import Section
 
-    if output in ("json", "yaml"):
-        yield document_text({"kind": "Removals", **found.to_dict(), **({"notes": notes} if notes else {})}, output)
-        return
-    first, *rest = found.sentences()
-    sections = [Section(texts=[text]) for text in rest]
+    yield from (Section(texts=[text]) for text in found.sentences()[1:])
     if found.moves:
         moves = [(move.pod, move.from_node, move.to_node, move.now) for move in found.moves]
-        sections.append(Section("Pods that move", [("POD", "FROM", "TO", "AS"), *moves], keys=1))
+        yield Section("Pods that move", [("POD", "FROM", "TO", "AS"), *moves], keys=1)
     if found.kept:
         kept = [(each.node, f"{each.used:.0%}", each.reason, " ".join(each.text.split())) for each in found.kept]
-        sections.append(Section("Nodes that stay", [("NODE", "USED", "STAYS", "WHY"), *kept], gives_way=3, keys=1))
-    every = [*notes, *found.notes]
-    yield from rendered_answer("nodes --remove", f"release {release}", first, sections, every, output)
-
-
-def _status(plan: NodePlan) -> int:
-    from kubescheduler.cli.decision_text import given_up
-
-    if errors := [(left.pod.key, left.message) for left in plan.left if left.error]:
-        return given_up(errors)
-    return 0 if plan.everything_runs else 1
-
-
-def rendered_plan(plan: NodePlan, output: str, notes: list[str], release: str) -> Iterator[str]:
-    """The answer in pieces; output: table, wide, json, yaml or html."""
-    from kubescheduler.cli.output import document_text, rendered_answer
-
-    if output in ("json", "yaml"):
-        yield document_text({"kind": "NodePlan", **plan.to_dict(), **({"notes": notes} if notes else {})}, output)
-        return
-    sections = list(_sections(plan, each_node=output != "table"))
-    every = [*notes, *plan.notes]
-    yield from rendered_answer("nodes", f"release {release}", plan.sentences()[0], sections, every, output)
+        yield Section("Nodes that stay", [("NODE", "USED", "STAYS", "WHY"), *kept], gives_way=3, keys=1)
 
 
 def _sections(plan: NodePlan, *, each_node: bool) -> Iterator[Section]:
@@ -379,7 +348,8 @@ def _sections(plan: NodePlan, *, each_node: bool) -> Iterator[Section]:
         yield Section("What the Cluster Autoscaler does", rows, gives_way=4)
     if plan.shapes:
         shown = plan.table()
-        yield Section("Shapes", [[str(cell).upper() for cell in shown.header], *_texts(shown.rows)])
+        cells = [[f"{cell:g}" if isinstance(cell, float) else str(cell) for cell in row] for row in shown.rows]
+        yield Section("Shapes", [[str(cell).upper() for cell in shown.header], *cells])
     yield from (Section(texts=[text]) for text in plan.sentences()[1:])
     if plan.nodes and each_node:
         rows = [(node.name, node.shape, ", ".join((*node.pods, *node.daemons))) for node in plan.nodes]
@@ -396,11 +366,6 @@ def _steps(steps: Sequence[ScaleStep]) -> Iterator[tuple[str, ...]]:
         instead = ", ".join(f"{each.nodes} {each.group} for {each.pods}" for each in others)
         pods = f"{chosen.pods} pod{'s' * (chosen.pods != 1)}"
         yield str(number), f"{chosen.nodes} {chosen.group}", pods, f"{step.waiting} that wait", instead
-
-
-def _texts(rows: object) -> Iterator[list[str]]:
-    assert isinstance(rows, list)
-    return ([f"{cell:g}" if isinstance(cell, float) else str(cell) for cell in row] for row in rows)
 
 
 def _left_over(left: LeftOver, title: str) -> Iterator[Section]:

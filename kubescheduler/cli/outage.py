@@ -65,8 +65,9 @@ def outage(
     """
     from kubescheduler.api.disruptions import lost_nodes, outage_of, outages_of
     from kubescheduler.api.engine_choice import tie_break_of
-    from kubescheduler.cli.decision_text import displaced_status
-    from kubescheduler.cli.inputs import notes_on_cluster, read_question
+    from kubescheduler.cli.cluster_files import notes_on_cluster, read_question
+    from kubescheduler.cli.decision_output import displaced_status
+    from kubescheduler.cli.output import echo
     from kubescheduler.cli.progress import progress
 
     if (each is not None) == (zone is not None or selector is not None or bool(names)):
@@ -81,8 +82,7 @@ def outage(
     else:
         with progress("losing", sys.stderr, smallest=FEWEST) as tell:
             found = outages_of(configured, there, each, ties, unreachable=unreachable, progress=tell)
-    for piece in _rendered(found, output, engine.notes(configured), configured.release):
-        click.echo(piece, nl=False)
+    echo(_rendered(found, output, [*engine.notes(configured), *found.notes], configured.release))
     nowhere = [moved for one in _each(found) for moved in one.nowhere]
     return displaced_status(nowhere, fine=found.fine)
 
@@ -94,20 +94,18 @@ def _each(found: Outage | Outages) -> Sequence[Outage]:
 
 
 def _rendered(found: Outage | Outages, output: str, notes: Sequence[str], release: str) -> Iterator[str]:
-    from kubescheduler.cli.output import document_text, rendered_answer
+    from kubescheduler.cli.output import rendered_answer
 
-    notes = [*notes, *found.notes]
-    if output in ("json", "yaml"):
-        document = {"kind": type(found).__name__, "release": release, **found.to_dict(), "notes": notes}
-        yield document_text(document, output)
-    elif output in ("junit", "github"):
+    if output in ("junit", "github"):
         from kubescheduler.report.ci_results import rendered_results
 
         suites = (_suite(one, notes if at == 0 else ()) for at, one in enumerate(_each(found)))
-        yield from rendered_results("kubescheduler outage", suites, output)
-    else:
-        sections = list(_sections(found, paged=output == "html"))
-        yield from rendered_answer("outage", f"release {release}", found.summary(), sections, notes, output)
+        return rendered_results("kubescheduler outage", suites, output)
+    sections = _sections(found, paged=output == "html")
+    return rendered_answer(
+        *("outage", f"release {release}", found.summary(), sections, notes, output),
+        document=lambda: {"kind": type(found).__name__, "release": release, **found.to_dict(), "notes": notes},
+    )
 
 
 def _sections(found: Outage | Outages, *, paged: bool) -> Iterator[Section]:
@@ -115,8 +113,7 @@ def _sections(found: Outage | Outages, *, paged: bool) -> Iterator[Section]:
     from kubescheduler.cli.explanation import MOST_EVIDENCE, evidence_of_displaced
     from kubescheduler.planning.outage import DOMAINS, Outages
     from kubescheduler.planning.rehearsal import HEADER
-    from kubescheduler.report.displaced_sections import outage_sections
-    from kubescheduler.report.sections import Section
+    from kubescheduler.report.sections import Section, outage_sections
 
     if isinstance(found, Outages):
         yield Section("Domains", [DOMAINS, *found.rows()], gives_way=len(DOMAINS) - 1, keys=1)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -67,8 +69,6 @@ def screen_of(stream: TextIO) -> Screen:
     """What a stream is shown on. ``COLUMNS`` goes before the terminal's own width; ``NO_COLOR``, if it is not empty,
     and ``TERM=dumb`` leave colours out. Of what is no terminal nothing in the environment changes anything.
     """
-    import os
-
     if not stream.isatty():
         return PLAIN
     colour = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
@@ -77,8 +77,6 @@ def screen_of(stream: TextIO) -> Screen:
 
 def _width(descriptor: int, said: str) -> int:
     """As ``shutil.get_terminal_size``, of the given stream; 80 for a terminal that does not say."""
-    import os
-
     if said.isdecimal() and int(said):
         return int(said)
     try:
@@ -279,7 +277,7 @@ def section_text(section: Section, screen: Screen, *, titled: bool = False) -> s
     shown = section.laid_out
     if section.rows and not shown:
         shown = table(section.rows, screen, gives_way=section.gives_way, keys=section.keys)
-    said = [_point(text, screen) if section.listed else _paragraph(text, screen) for text in section.texts]
+    said = [_point(text, screen) if section.listed else paragraph(text, screen) for text in section.texts]
     title = f"{section.title}\n" if titled and section.title else ""
     return "\n".join(part for part in (title, shown, *said) if part)
 
@@ -289,7 +287,8 @@ def _point(text: str, screen: Screen) -> str:
     return "- " + screen.filled(text, "  ").removeprefix("  ")
 
 
-def _paragraph(text: str, screen: Screen) -> str:
+def paragraph(text: str, screen: Screen) -> str:
+    """A text, each of its lines in as many as the screen needs."""
     return "\n".join(screen.filled(line) for line in text.split("\n"))
 
 
@@ -297,27 +296,44 @@ def rendered_answer(
     command: str,
     about: str,
     headline: str,
-    sections: Sequence[Section],
+    sections: Iterable[Section],
     notes: Sequence[str],
     output: str,
+    document: Callable[[], Mapping[str, Any]],
     *,
     titled: bool = False,
 ) -> Iterator[str]:
-    """An answer in pieces; output: html, or any other for a table on standard output.
+    """An answer in pieces; output: html, json, yaml, or any other for a table on standard output.
 
-    about: by what was decided. headline: the answer in a sentence. titled: see ``section_text``.
+    about: by what was decided. headline: the answer in a sentence. document: makes what JSON and YAML have, instead of
+    the sections and notes. titled: see ``section_text``.
     """
-    if output == "html":
-        from kubescheduler.report.answer_page import answer_page
-
-        yield answer_page(f"kubescheduler {command}", about, headline, sections, notes)
+    if output in ("json", "yaml"):
+        yield document_text(document(), output)
         return
-    import sys
+    every = list(sections)
+    if output == "html":
+        from kubescheduler.report.single_file import answer_page
 
+        yield answer_page(f"kubescheduler {command}", about, headline, every, notes)
+        return
     screen = screen_of(sys.stdout)
     yield noted(notes, screen)
-    parts = (section_text(section, screen, titled=titled) for section in sections)
-    yield "\n\n".join([screen.paint(_paragraph(headline, screen), "head"), *filter(None, parts)]) + "\n"
+    parts = (section_text(section, screen, titled=titled) for section in every)
+    yield "\n\n".join([screen.paint(paragraph(headline, screen), "head"), *filter(None, parts)]) + "\n"
+
+
+def echo(pieces: Iterable[str]) -> None:
+    """Prints an answer that comes in pieces."""
+    import click
+
+    for piece in pieces:
+        click.echo(piece, nl=False)
+
+
+def headed(kind: str, notes: Sequence[str], /, **said: Any) -> dict[str, Any]:
+    """A document of a kind; where there are notes on all of it, it ends with them."""
+    return {"kind": kind, **said, **({"notes": list(notes)} if notes else {})}
 
 
 def list_document(head: Mapping[str, Any], items: Iterable[Any], output: str) -> Iterator[str]:
@@ -358,10 +374,6 @@ def _yaml(head: Mapping[str, Any], items: Iterable[Any]) -> Iterator[str]:
 
 def document_text(document: Any, output: str) -> str:
     """A document as json or yaml, its end included; records are shown as data."""
-    import msgspec
-
-    from kubescheduler.sources.sanitize import json_text, yaml_dumper
-
     if output == "json":
         return json_text(document, 2) + "\n"
     return yaml_dumper()(msgspec.json.decode(msgspec.json.encode(document)))

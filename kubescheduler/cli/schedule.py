@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kubescheduler.cli.cluster_options import check_standard_input, cluster_options
-from kubescheduler.cli.common_options import ERROR_STATUS, FILE, OneOf, pod_files_option
+from kubescheduler.cli.common_options import ERROR_STATUS, file_option, number_option, output_option, pod_files_option
 from kubescheduler.cli.engine_options import EngineOptions, question_options, remarks
-from kubescheduler.cli.explaining import Explaining, explain_options
 from kubescheduler.cli.help_groups import GroupedCommand
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from clusterstate.objects import Pod
+    from kubescheduler.cli.cluster_files import Inputs
     from kubescheduler.cli.cluster_options import ClusterPlace
-    from kubescheduler.cli.inputs import Inputs
+    from kubescheduler.cli.explanation import Explaining
     from kubescheduler.core.decision import Decision
     from kubescheduler.core.equal_runs import PlacedRun
     from kubescheduler.engine.spec import Engine, PodScheduler
@@ -39,19 +39,22 @@ MANY = 200
 @question_options
 @click.option("--preempt", is_flag=True, help="Say which pods would have to go for one that fits nowhere.")
 @click.option("--bind", is_flag=True, help="Have extenders with a bindVerb bind the pods.")
-@click.option(
-    "-o",
-    "--output",
-    type=OneOf(["table", "wide", "json", "yaml", "name", "simulator", "junit", "github"]),
-    default="table",
-    show_default=True,
+@output_option(
+    *("table", "wide", "json", "yaml", "name", "simulator", "junit", "github"),
     help="json and yaml hold everything --explain shows; simulator is kube-scheduler-simulator's export; junit and "
     "github are for CI.",
 )
-@explain_options
-@click.option(
-    "--save", metavar="FILE", type=FILE, help="Write the cluster with the pods bound (.json, .yaml, .gz of them)."
+@click.option("--explain", is_flag=True, help="Show the checks and scores of every node; in json and yaml, evidence.")
+@number_option(
+    "--top", help="--explain for so many nodes, the best of those that fit and the first by name of those that do not."
 )
+@click.option(
+    "--node",
+    multiple=True,
+    metavar="NAME",
+    help="--explain for this node alone, with all that its scores or refusals are made of.  [repeatable]",
+)
+@file_option("--save", help="Write the cluster with the pods bound (.json, .yaml, .gz of them).")
 def schedule(
     cluster: tuple[ClusterPlace, ...],
     pod: tuple[str, ...],
@@ -60,7 +63,9 @@ def schedule(
     preempt: bool,
     bind: bool,
     output: str,
-    explaining: Explaining | None,
+    explain: bool,
+    top: int | None,
+    node: tuple[str, ...],
     save: str | None,
 ) -> int:
     """Decide where pods go in CLUSTER: files, folders, or - for standard input.
@@ -78,22 +83,20 @@ def schedule(
       kubectl get nodes,pods,services -A -o json | kubescheduler schedule - --pending --save after.yaml
     """
     from clusterstate.errors import InputError, attempt
-    from kubescheduler.cli.inputs import nothing_collected, read_inputs
+    from kubescheduler.cli.cluster_files import check_target, nothing_collected, read_inputs
 
+    explaining = None
+    if explain or top is not None or node:
+        from kubescheduler.cli.explanation import Explaining
+
+        explaining = Explaining(top, node)
     _check_usage(cluster, pod, pending=pending, explained_names=explaining is not None and output == "name")
     problems: list[str] = []
     with nothing_collected():
         configured = attempt(problems, engine.engine)
-        inputs = attempt(
-            problems,
-            read_inputs,
-            cluster,
-            pod,
-            pending=pending,
-            keep_manifests=save is not None,
-            **engine.reading,
-        )
-        attempt(problems, _check_target, save)
+        how: dict[str, Any] = {"pending": pending, "keep_manifests": save is not None, **engine.reading}
+        inputs = attempt(problems, read_inputs, cluster, pod, **how)
+        attempt(problems, check_target, save)
         if configured is None or inputs is None or problems:
             raise InputError(problems)
         scheduler = engine.scheduler(configured, inputs.cluster)
@@ -105,20 +108,26 @@ def schedule(
     )
     runs = scheduler if in_bulk else None
     notes = engine.notes(configured)
-    render: Callable[[Iterable[Any]], Iterator[str]] | None = None
     if output == "simulator":
-        render = functools.partial(_exported, scheduler, configured, inputs, notes)
+        render: Callable[[Iterable[Any]], Iterator[str]] = functools.partial(
+            _exported, scheduler, configured, inputs, notes
+        )
     elif output in FOR_CI:
         render = functools.partial(_results, inputs, configured.release, output, explaining, notes)
-    return _run(decide, inputs, output, explaining=explaining, save=save, render=render, notes=notes, runs=runs)
+    else:
+        render = functools.partial(_shown, output, explaining, notes)
+    return _run(decide, inputs, render, runs=runs, save=save, bar=output in ("table", "wide") and explaining is None)
 
 
-def _check_target(save: str | None) -> None:
-    """See ``check_target``; nothing is imported where nothing is saved."""
-    if save is not None:
-        from kubescheduler.cli.save import check_target
+def _shown(output: str, explaining: Explaining | None, notes: Sequence[str], decisions: Iterable[Any]) -> Iterator[str]:
+    """For people, and as documents."""
+    import sys
 
-        check_target(save)
+    from kubescheduler.cli.decision_output import decision_document, rendered
+    from kubescheduler.cli.output import screen_of
+
+    explain, document = (None, decision_document) if explaining is None else (explaining.text, explaining.document)
+    return rendered(decisions, output, screen_of(sys.stdout), notes, explain, document)
 
 
 def _exported(
@@ -148,7 +157,7 @@ def _results(
     from kubescheduler.report.ci_results import rendered_results
 
     workloads = workloads_of(inputs.pods, inputs.cluster.objects)
-    suite = decided_suite(release, decisions, workloads, explaining, notes)
+    suite = decided_suite(release, decisions, workloads, None if explaining is None else explaining.text, notes)
     yield from rendered_results("kubescheduler schedule", [suite], output)
 
 
@@ -189,24 +198,21 @@ def _decided(
 def _run(
     decide: Callable[[Pod], Decision],
     inputs: Inputs,
-    output: str,
+    render: Callable[[Iterable[Any]], Iterator[str]],
     *,
-    explaining: Explaining | None,
-    save: str | None,
-    render: Callable[[Iterable[Decision]], Iterable[str]] | None,
-    notes: Sequence[str],
     runs: PodScheduler | None,
+    save: str | None,
+    bar: bool,
 ) -> int:
     """Schedules the pods, saves, prints. What is saved is saved even if nobody reads the output.
 
     runs: what places pods that are alike in bulk; None: each is decided by itself, as more than a line is shown of it.
+    bar: whether a bar may stand on the terminal that the answer goes to.
     """
-    import sys
-
     from clusterstate.manifests.decode import Item
-    from kubescheduler.cli.decision_output import rendered
-    from kubescheduler.cli.decision_text import PassedOverExtenders, given_up
-    from kubescheduler.cli.output import screen_of
+    from kubescheduler.cli.cluster_files import save_cluster
+    from kubescheduler.cli.decision_output import PassedOverExtenders, exit_status
+    from kubescheduler.cli.output import echo
     from kubescheduler.core.decision import gave_up
     from kubescheduler.core.equal_runs import placed_in_order
 
@@ -222,24 +228,14 @@ def _run(
         return decision
 
     parts = map(noted, inputs.pods) if runs is None else placed_in_order(runs.place_run, inputs.pods, noted)
-    bar = output in ("table", "wide") and explaining is None
-    decisions = _decisions(parts, len(inputs.pods), hosts, bar=bar)
-    screen = screen_of(sys.stdout)
-    pieces: Iterable[str] = (
-        rendered(decisions, output, explaining, screen, notes=notes) if render is None else render(decisions)
-    )
+    pieces: Iterable[str] = render(_decisions(parts, len(inputs.pods), hosts, bar=bar))
     if save is not None:
-        from kubescheduler.cli.save import save_cluster
-
         pieces = list(pieces)
         read = ((entry.obj, entry.item or Item("", entry.manifest())) for entry in inputs.cluster.entries())
         save_cluster(save, read, inputs.pods, hosts)
-    for piece in pieces:
-        click.echo(piece, nl=False)
+    echo(pieces)
     remarks(passed_over.remarks())
-    if errors:
-        return given_up(errors)
-    return 0 if None not in hosts.values() else 1
+    return exit_status(errors, fine=None not in hosts.values())
 
 
 def _check_usage(

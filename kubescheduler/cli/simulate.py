@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sys
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,17 +14,14 @@ from kubescheduler.cli.cluster_options import (
     check_standard_input,
     cluster_options,
 )
-from kubescheduler.cli.common_options import ERROR_STATUS, FILE, OneOf, pod_files_option
+from kubescheduler.cli.common_options import ERROR_STATUS, file_option, output_option, pod_files_option
 from kubescheduler.cli.engine_options import EngineOptions, question_options, remarks
 from kubescheduler.cli.help_groups import GroupedCommand
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from kubescheduler.api.cluster import Cluster
     from kubescheduler.cli.cluster_options import ClusterPlace
     from kubescheduler.engine.spec import Engine, PodScheduler
-    from kubescheduler.report.simulator_export import Results
     from kubescheduler.simulation.timeline import RunEvent
     from kubescheduler.simulation.workload import Workload
 
@@ -49,16 +47,12 @@ LONG = 2000
     help="How long preempted pods take to leave.",
 )
 @question_options
-@click.option(
-    "-o",
-    "--output",
-    type=OneOf(["table", "wide", "json", "csv", "timeline", "events", "simulator"]),
-    default="table",
-    show_default=True,
+@output_option(
+    *("table", "wide", "json", "csv", "timeline", "events", "simulator"),
     help="csv has a line for each pod, timeline for each moment; json has everything; events are "
     "JSON lines as they happen; simulator is kube-scheduler-simulator's export.",
 )
-@click.option("--plot", metavar="FILE", type=FILE, help="Draw utilisation over time (.svg, or .png with matplotlib).")
+@file_option("--plot", help="Draw utilisation over time (.svg, or .png with matplotlib).")
 def simulate(
     cluster: tuple[ClusterPlace, ...],
     workload_files: tuple[str, ...],
@@ -84,35 +78,26 @@ def simulate(
       kubescheduler simulate --mirror day.jsonl.gz --release 1.36 -o csv
     """
     from clusterstate.errors import InputError, attempt
-    from kubescheduler.cli.inputs import mirrored_inputs, nothing_collected
+    from kubescheduler.cli.cluster_files import mirrored_inputs, nothing_collected
 
     check_standard_input(cluster, workload_files)
     check_mirror(mirror, cluster, workload_files)
     problems: list[str] = []
     with nothing_collected():
         configured = attempt(problems, engine.engine)
-        inputs = attempt(
-            problems,
-            lambda: (
-                _inputs(cluster, workload_files, pending, engine)
-                if mirror is None
-                else mirrored_inputs(mirror, engine.release, engine.gates)
-            ),
-        )
-        attempt(problems, _check_plot, plot)
+        if mirror is None:
+            inputs = attempt(problems, _inputs, cluster, workload_files, pending, engine)
+        else:
+            inputs = attempt(problems, mirrored_inputs, mirror, engine.release, engine.gates)
+        if plot is not None:
+            from kubescheduler.simulation.plot import check_plot
+
+            attempt(problems, check_plot, plot)
         if configured is None or inputs is None or problems:
             raise InputError(problems)
         there, workload = inputs
         scheduler = engine.scheduler(configured, there)
     return _run(engine, configured, scheduler, there, workload, preempt=preempt, grace=grace, output=output, plot=plot)
-
-
-def _check_plot(plot: str | None) -> None:
-    """See ``check_plot``; nothing is imported where nothing is drawn."""
-    if plot is not None:
-        from kubescheduler.simulation.plot import check_plot
-
-        check_plot(plot)
 
 
 def _run(
@@ -128,52 +113,43 @@ def _run(
     plot: str | None,
 ) -> int:
     """Runs the workload, draws and prints; the exit status."""
-    import sys
-
-    from kubescheduler.cli.decision_text import PassedOverExtenders, given_up
-    from kubescheduler.cli.output import screen_of
+    from kubescheduler.cli.decision_output import PassedOverExtenders, exit_status
+    from kubescheduler.cli.output import echo, screen_of
     from kubescheduler.cli.progress import progress
     from kubescheduler.cli.simulate_output import rendered_report
     from kubescheduler.simulation.simulation import Simulation
     from kubescheduler.simulation.timeline import Kind, RunEvent
 
     notes = engine.notes(configured)
-    results = _plugin_results(scheduler, notes) if output == "simulator" else None
+    observers, results, listen = [], None, None
+    if output == "simulator":
+        from kubescheduler.report.simulator_export import Results
+
+        results = Results(scheduler, notes)
+        observers.append(results.note)
+    elif output == "events":
+        listen = _print_event
+        for note in notes:
+            _print_event(RunEvent(0.0, Kind.NOTE, message=note))
     passed_over = PassedOverExtenders()
-    observers = [] if results is None else [results.note]
     observers += [passed_over.note] if scheduler.algorithm.extenders else []
-    listen = _print_event if output == "events" else None
-    for note in notes if listen is not None else ():
-        _print_event(RunEvent(0.0, Kind.NOTE, message=note))
+    how: dict[str, Any] = {"preempt": preempt, "grace": grace, "observers": observers, "listen": listen}
     with progress("simulating", sys.stderr, smallest=LONG, hidden=listen is not None and sys.stdout.isatty()) as tell:
-        report = Simulation(
-            scheduler, workload, preempt=preempt, grace=grace, progress=tell, observers=observers, listen=listen
-        ).run()
+        report = Simulation(scheduler, workload, progress=tell, **how).run()
     if plot is not None:
         from kubescheduler.simulation.plot import write_plot
 
         write_plot(report, plot, notes)
-    pieces = (
-        () if listen is not None else rendered_report(report, output, [*notes, *report.notes()], screen_of(sys.stdout))
-    )
     if results is not None:
         from kubescheduler.report.simulator_export import export_text
 
         remarks(results.dropped())
-        pieces = export_text(there.objects, results, configured.document)
-    for piece in pieces:
-        click.echo(piece, nl=False)
+        echo(export_text(there.objects, results, configured.document))
+    elif listen is None:
+        echo(rendered_report(report, output, [*notes, *report.notes()], screen_of(sys.stdout)))
     remarks(passed_over.remarks())
-    if errors := [(record.pod.key, record.message) for record in report.failed]:
-        return given_up(errors)
-    return 0 if report.every_pod_had_a_node else 1
-
-
-def _plugin_results(scheduler: PodScheduler, notes: Sequence[str]) -> Results:
-    """What gathers the results of every plugin, for an export."""
-    from kubescheduler.report.simulator_export import Results
-
-    return Results(scheduler, notes)
+    errors = [(record.pod.key, record.message) for record in report.failed]
+    return exit_status(errors, fine=report.every_pod_had_a_node)
 
 
 def _print_event(event: RunEvent) -> None:
@@ -187,9 +163,7 @@ def _inputs(
     engine: EngineOptions,
 ) -> tuple[Cluster, Workload]:
     """The cluster and the workload. Raises DecodeError with every fault."""
-    import sys
-
-    from kubescheduler.cli.inputs import judged_like, notes_on_cluster, read_shown
+    from kubescheduler.cli.cluster_files import judged_like, notes_on_cluster, read_shown
     from kubescheduler.simulation.workload_files import read_workload
 
     there = read_shown(cluster, **engine.reading)

@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kubescheduler.cli.output import NONE, PLAIN, Screen, noted, table
+from kubescheduler.cli.output import NONE, PLAIN, Screen, headed, noted, table
 from kubescheduler.sources.sanitize import csv_cell, json_text, one_line
 
 if TYPE_CHECKING:
@@ -136,8 +136,7 @@ def _timeline(report: Report) -> tuple[Sequence[str], Iterator[Sequence[object]]
 def _json(report: Report, notes: Sequence[str]) -> Iterator[str]:
     """One value a line where there are many."""
     head = {
-        "kind": "SimulationReport",
-        **({"notes": list(notes)} if notes else {}),
+        **headed("SimulationReport", notes),
         "release": report.release,
         "start": report.start,
         "end": report.end,

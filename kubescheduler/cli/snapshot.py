@@ -33,8 +33,8 @@ def snapshot(kubeconfig: str | None, context: str | None, output: str, redact: b
       kubescheduler snapshot -o cluster.json.gz
       kubescheduler snapshot --context production --redact -o cluster.yaml
     """
+    from kubescheduler.cli.cluster_files import check_target, save_server_cluster
     from kubescheduler.cli.cluster_options import ServerCluster
-    from kubescheduler.cli.save import check_target, save_server_cluster
 
     check_target(output, "-o")
     save_server_cluster(ServerCluster(kubeconfig or "", context), output, "-o", redact=redact)

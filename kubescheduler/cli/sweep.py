@@ -167,7 +167,7 @@ def _files_of(places: Sequence[ClusterPlace], out: str) -> list[str]:
     """Names of files; of a server's cluster one that is saved now, unless it was saved before. Raises InputError."""
     import os
 
-    from kubescheduler.cli.save import check_target, save_server_cluster
+    from kubescheduler.cli.cluster_files import check_target, save_server_cluster
 
     names: list[str] = []
     for place in places:

@@ -11,28 +11,28 @@ from kubescheduler.cli.cluster_options import check_standard_input, cluster_opti
 from kubescheduler.cli.common_options import (
     EXTENDERS,
     FEATURE_GATES,
-    FILE,
     NO_DEFAULTING,
     PLUGIN,
     PREEMPT,
     RUNNING,
     VALIDATE,
     ReleaseName,
-    output_option,
+    answer_option,
+    file_option,
+    number_option,
     pod_files_option,
     providers,
     spec_option,
 )
-from kubescheduler.cli.engine_options import remark, taken
+from kubescheduler.cli.compare import AskedPods
+from kubescheduler.cli.engine_options import remark, remarks, taken
 from kubescheduler.cli.help_groups import GroupedCommand
 from kubescheduler.releases.names import RELEASE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from clusterstate.manifests.fields import Judgement
     from clusterstate.objects import ClusterObject, Pod
-    from kubescheduler.cli.cluster_options import ClusterPlace
     from kubescheduler.comparison.upgrading import Upgrade
     from kubescheduler.engine.spec import EngineSpec
 
@@ -60,34 +60,19 @@ MANY = 200
 @pod_files_option("pod_files", "--pods", "Pods to decide: manifests, controllers with a pod template, or a .csv trace.")
 @click.option("--pending", is_flag=True, help="Decide every pending pod of the cluster.")
 @RUNNING
-@click.option("--limit", type=click.IntRange(min=1), metavar="NUMBER", help="Only so many pods, the first ones.")
+@number_option("--limit", help="Only so many pods, the first ones.")
 @PREEMPT
 @NO_DEFAULTING
 @EXTENDERS
 @VALIDATE
 @PLUGIN
-@click.option(
+@file_option(
     "--write-config-to",
-    type=FILE,
     metavar="DIR",
     help="Write every configuration that it has to become into this folder, as RELEASE.yaml.",
 )
-@output_option(help="json and yaml have the configurations and every pod's way")
-def upgrade(
-    cluster: tuple[ClusterPlace, ...],
-    from_release: str,
-    to: str,
-    pod_files: tuple[str, ...],
-    pending: bool,
-    running: str | None,
-    limit: int | None,
-    preempt: bool,
-    no_defaulting: bool,
-    validate: Judgement | None,
-    write_config_to: str | None,
-    output: str,
-    **said: Any,
-) -> int:
+@answer_option(help="json and yaml have the configurations and every pod's way")
+def upgrade(from_release: str, to: str, preempt: bool, write_config_to: str | None, output: str, **said: Any) -> int:
     """Report what an upgrade of the scheduler of CLUSTER means: configuration, pods, plugins and feature gates.
 
     Every release from the old to the new one decides the same pods, each alone on the same cluster: all running ones,
@@ -102,61 +87,48 @@ def upgrade(
       kubescheduler upgrade cluster.yaml --from 1.20 --to 1.36 --running metadata.namespace=shop -o json
       kubescheduler upgrade --kubeconfig ~/.kube/config --from 1.28 --to 1.32
     """
-    from kubescheduler.cli.decision_text import given_up
-    from kubescheduler.cli.inputs import nothing_collected
+    from kubescheduler.cli.cluster_files import nothing_collected
+    from kubescheduler.cli.compare_output import rendered_upgrade
+    from kubescheduler.cli.decision_output import exit_status
+    from kubescheduler.cli.output import echo
     from kubescheduler.cli.progress import progress
-    from kubescheduler.cli.upgrade_output import rendered_upgrade
     from kubescheduler.comparison.upgrading import upgrade as run
     from kubescheduler.engine.spec import EngineSpec
 
-    if [bool(pod_files), pending, running is not None].count(True) > 1:
+    asked = AskedPods(**{name: said.pop(name) for name in AskedPods._fields})
+    if asked.named > 1:
         raise click.UsageError("say which pods to decide: one of --pods FILE, --pending and --running")
     if RELEASE_NAMES.index(from_release) >= RELEASE_NAMES.index(to):
         raise click.UsageError(f"--from {from_release} --to {to}: an upgrade leads to a later release")
-    check_standard_input(cluster, pod_files)
+    check_standard_input(asked.cluster, asked.pod_files)
     with nothing_collected():
         old = taken({**said, "release": from_release}).spec()
         old.engine(remark)
         specs = [old, EngineSpec(release=to)]
-        objects, pods = _inputs(cluster, pod_files, running, pending, specs, no_defaulting, validate)
+        objects, pods = asked.read(specs) if asked.named else _running_or_pending(asked, specs)
         with progress("deciding", sys.stderr, smallest=MANY) as tell:
-            found = run(objects, pods[:limit], old, to, preempt=preempt, progress=tell)
+            found = run(objects, pods[: asked.limit], old, to, preempt=preempt, progress=tell)
     files = {} if write_config_to is None else _written(found, write_config_to)
-    for piece in rendered_upgrade(found, output, files):
-        click.echo(piece, nl=False)
-    errors = found.timeline.errors
-    return given_up(errors) if errors else int(bool(found.timeline.moved))
+    echo(rendered_upgrade(found, output, files))
+    return exit_status(found.timeline.errors, fine=not found.timeline.moved)
 
 
-def _inputs(
-    cluster: tuple[ClusterPlace, ...],
-    files: tuple[str, ...],
-    running: str | None,
-    pending: bool,
-    specs: Sequence[EngineSpec],
-    no_defaulting: bool,
-    validate: Judgement | None,
-) -> tuple[list[ClusterObject], list[Pod]]:
-    """The cluster's objects and the pods. Raises DecodeError with every fault, ConfigError where there is no pod."""
-    from kubescheduler.cli.compare import read_asked
-
-    if files or pending or running is not None:
-        return read_asked(cluster, files, running, specs, not no_defaulting, validate)
+def _running_or_pending(asked: AskedPods, specs: Sequence[EngineSpec]) -> tuple[list[ClusterObject], list[Pod]]:
+    """The cluster's objects and the pods that run, or else wait. Raises DecodeError with every fault, ConfigError where
+    there is no pod."""
     from clusterstate.errors import ConfigError
     from clusterstate.objects import Pod
-    from kubescheduler.cli.engine_options import remarks
-    from kubescheduler.cli.inputs import notes_on_cluster, read_shown
+    from kubescheduler.cli.cluster_files import notes_on_cluster, read_shown
     from kubescheduler.comparison.running_pods import running_pods, runs
-    from kubescheduler.engine.engine_flags import newest_gates
-    from kubescheduler.releases.lookup import newest
+    from kubescheduler.releases.lookup import release_named
 
-    release = newest(spec.release for spec in specs)
-    there = read_shown(cluster, release.name, not no_defaulting, validate=validate, gates=newest_gates(specs))
+    reading = asked.reading(specs)
+    there = read_shown(asked.cluster, **reading)
     if any(isinstance(each, Pod) and runs(each) for each in there.objects):
         picked = running_pods(there.objects)
         remarks([*notes_on_cluster(there), *picked.notes])
         return there.objects, picked.pods
-    pods = release.queue_order(there.objects)
+    pods = release_named(reading["release"]).queue_order(there.objects)
     if not pods:
         raise ConfigError("no pod of the cluster runs or waits; name some with --pods FILE")
     remarks([*notes_on_cluster(there), "no pod runs: the pending ones are decided"])

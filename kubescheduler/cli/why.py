@@ -12,7 +12,7 @@ import click
 from click.core import ParameterSource
 
 from kubescheduler.cli.cluster_options import ServerCluster, check_standard_input, cluster_options
-from kubescheduler.cli.common_options import ERROR_STATUS, ReleaseName, output_option, server_version
+from kubescheduler.cli.common_options import ERROR_STATUS, ReleaseName, answer_option, number_option, server_version
 from kubescheduler.cli.engine_options import EngineOptions, question_options, remark, remarks
 from kubescheduler.cli.help_groups import GroupedCommand
 from kubescheduler.releases.names import RELEASE_NAMES
@@ -48,13 +48,11 @@ def pod_names(context: click.Context, _: click.Parameter, begun: str) -> list[st
     "-n", "--namespace", metavar="NAME", help="The pod's namespace.  [default: the context's; of files default]"
 )
 @question_options
-@click.option(
-    "--top", type=click.IntRange(min=1), default=10, show_default=True, metavar="NUMBER", help="Show so many of each."
-)
+@number_option("--top", default=10, help="Show so many of each.")
 @click.option(
     "-w", "--watch", is_flag=True, help="Ask the API server again every 5 seconds, say what is new, end with a node."
 )
-@output_option()
+@answer_option()
 def why(
     pod: str,
     cluster: tuple[ClusterPlace, ...],
@@ -77,6 +75,10 @@ def why(
       kubescheduler why shop/web-1 --context prod
       kubectl why web-1 -n shop --watch
     """
+    from kubescheduler.cli.decision_output import exit_status
+    from kubescheduler.cli.output import echo
+    from kubescheduler.core.decision import gave_up
+
     check_standard_input(cluster)
     if watch and output == "html":
         raise click.UsageError("--watch says one answer after another: -o html is a page of one")
@@ -90,16 +92,16 @@ def why(
         raise click.UsageError("--watch asks an API server: name no files")
     asked = partial(_asked, pod, places, namespace or "default", engine, top)
     for answer, notes in followed(asked, time.sleep) if watch else (asked(),):
-        for piece in _rendered(answer, output, top, notes, engine.release):
-            click.echo(piece, nl=False)
-    return _status(answer)
+        echo(_rendered(answer, output, top, notes, engine.release))
+    errors = [(answer.pod.key, answer.decision.message)] if gave_up(answer.decision) else []
+    return exit_status(errors, fine=answer.placed)
 
 
 def _asked(pod: str, places: tuple[ClusterPlace, ...], namespace: str, engine: EngineOptions, top: int) -> Answered:
     """Of the cluster as it is now. Raises InputError."""
     from kubescheduler.api.engine_choice import tie_break_of
     from kubescheduler.api.why import named_pod, why_of
-    from kubescheduler.cli.inputs import notes_on_cluster, read_question
+    from kubescheduler.cli.cluster_files import notes_on_cluster, read_question
 
     configured, there = read_question(engine, places, keep_manifests=True)
     asked = named_pod(there, pod, namespace)
@@ -136,31 +138,26 @@ def _as_the_server(engine: EngineOptions, server: ServerCluster) -> EngineOption
     return engine._replace(said={**engine.said, "release": release})
 
 
-def _status(answer: Why) -> int:
-    from kubescheduler.cli.decision_text import given_up
-    from kubescheduler.core.decision import gave_up
-
-    if gave_up(answer.decision):
-        return given_up([(answer.pod.key, answer.decision.message)])
-    return 0 if answer.placed else 1
-
-
 def _rendered(answer: Why, output: str, top: int, notes: list[str], release: str) -> Iterator[str]:
-    from kubescheduler.cli.decision_text import would_evict
+    from kubescheduler.cli.decision_output import would_evict
     from kubescheduler.cli.explanation import candidates, refusals, score_section, scores
     from kubescheduler.cli.hint import hint_section
-    from kubescheduler.cli.output import document_text, rendered_answer, screen_of
+    from kubescheduler.cli.output import headed, rendered_answer, screen_of
     from kubescheduler.report.sections import Section
 
-    if output in ("json", "yaml"):
-        yield document_text({"kind": "Why", **answer.to_dict(), **({"notes": notes} if notes else {})}, output)
-        return
     decision, (first, *rest) = answer.decision, answer.sentences()
-    sections = [Section(texts=[text]) for text in (*rest, would_evict(decision)) if text]
-    if output == "html":
-        sections.append(score_section(decision, top))
-    else:
-        sections.append(Section(laid_out=scores(decision, screen_of(sys.stdout), top)))
-    sections += [refusals(decision, top), candidates(decision)]
-    sections += [] if answer.hints is None else [hint_section(answer.hints)]
-    yield from rendered_answer("why", f"release {release}", first, sections, notes, output)
+
+    def sections() -> Iterator[Section]:
+        yield from (Section(texts=[text]) for text in (*rest, would_evict(decision)) if text)
+        if output == "html":
+            yield score_section(decision, top)
+        else:
+            yield Section(laid_out=scores(decision, screen_of(sys.stdout), top))
+        yield from (refusals(decision, top), candidates(decision))
+        if answer.hints is not None:
+            yield hint_section(answer.hints)
+
+    return rendered_answer(
+        *("why", f"release {release}", first, sections(), notes, output),
+        document=lambda: headed("Why", notes, **answer.to_dict()),
+    )

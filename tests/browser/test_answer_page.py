@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kubescheduler.report.answer_page import answer_page
 from kubescheduler.report.sections import Section
+from kubescheduler.report.single_file import answer_page
 from tests.support.pages.layout_faults import Opens, inaccessible, layout_faults
 
 LONG = "ip-" + "0123456789" * 20

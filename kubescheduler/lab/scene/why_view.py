@@ -28,9 +28,8 @@ from kubescheduler.lab.scene.scene_state import SceneFault
 from kubescheduler.planning.drain_order import Drain
 from kubescheduler.planning.outage import Outage
 from kubescheduler.releases.lookup import release_of
-from kubescheduler.report.displaced_sections import DRAIN_STATUS, OUTAGE_STATUS, drain_sections, outage_sections
 from kubescheduler.report.rule_pages import RulePage, all_pages, without_links
-from kubescheduler.report.sections import Section
+from kubescheduler.report.sections import DRAIN_STATUS, OUTAGE_STATUS, Section, drain_sections, outage_sections
 
 MOST_NEAREST = 2000
 """Nodes among which a name that is near is looked for."""

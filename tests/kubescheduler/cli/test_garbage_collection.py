@@ -8,7 +8,7 @@ import sys
 
 import click
 
-from kubescheduler.cli.inputs import nothing_collected
+from kubescheduler.cli.cluster_files import nothing_collected
 from tests.kubescheduler.cli.conftest import ROOT
 
 ENDING = """

@@ -40,7 +40,7 @@ def while_deciding():
     register_algorithm_provider("Blocking", [register_fit_predicate("Blocks", fits)], ["EqualPriority"])
 
 def while_saving():
-    import kubescheduler.cli.save as save
+    import kubescheduler.cli.cluster_files as save
     document = save.list_document
     def blocking(*arguments):
         for piece in document(*arguments):

@@ -11,8 +11,8 @@ import yaml
 from kubescheduler import Cluster, pod
 from kubescheduler import upgrade as asked
 from kubescheduler.cli import output
+from kubescheduler.cli.compare_output import rendered_upgrade
 from kubescheduler.cli.output import Screen, columns
-from kubescheduler.cli.upgrade_output import rendered_upgrade
 from kubescheduler.config.component.load_config import component_config_from
 from tests.kubescheduler.cli.conftest import Run
 from tests.support.configuring.component_build import format_of

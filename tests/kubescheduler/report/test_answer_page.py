@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
-from kubescheduler.report.answer_page import MOST_ROWS, answer_page
 from kubescheduler.report.sections import Section
+from kubescheduler.report.single_file import MOST_ROWS, answer_page
 
 EVIL = "<script>alert(1)</script>\" onload='x' &amp; </title></pre>\u202e"
 HOSTILE = [

@@ -14,7 +14,7 @@ import pytest
 
 from clusterstate.errors import DecodeError
 from clusterstate.objects import FrozenMap, Pod, ResourceClaimStatus
-from kubescheduler.cli.inputs import mirrored_inputs
+from kubescheduler.cli.cluster_files import mirrored_inputs
 from kubescheduler.live.dry_run_process import TrafficMirror
 from kubescheduler.live.informers.stored_objects import ObjectChange
 from kubescheduler.live.transport.io_thread import WallClock

@@ -132,7 +132,7 @@ def test_bombs(folder: Path) -> None:
 
 PLUGIN = """\
 import sys
-from kubescheduler.cli import save
+import kubescheduler.cli.cluster_files as save
 
 def register():
     def manifests(*arguments):
