@@ -473,12 +473,13 @@ class LeaderElector:
             return await self._created(wanted)
         if record != self._seen:
             self._see(record)
-        if record.holder and not self.is_leader and self._valid():
-            return False
+        if not self.is_leader:
+            self.succeeds = True
+            if record.holder and self._valid():
+                return False
         if self.is_leader:
             wanted = msgspec.structs.replace(wanted, acquired=record.acquired, transitions=record.transitions)
         else:
-            self.succeeds = True
             wanted = msgspec.structs.replace(wanted, transitions=record.transitions + 1)
         return await self._written(wanted, "writing failed")
 

@@ -84,7 +84,7 @@ def broadcaster(io: IoThread, server: ApiServer, clock: StoodClock, versions: Ve
     made = EventBroadcaster(client, io, RULES_1_36, surface, trouble=troubles.append, clock=clock, rng=random.Random(1))
     io.wait(_begun(made))
     yield made
-    made.stop()
+    made.stop(SECONDS)
     io.wait(client.close())
     assert troubles == []
 

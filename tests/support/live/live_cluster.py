@@ -81,8 +81,16 @@ class Cluster:
         return self.process.parts.informers
 
     def make(self, path: str, *objects: Document) -> None:
+        """Makes objects. Nodes are known to the process before pods come: these are told of by another stream."""
         for obj in objects:
             self.server.storage.create(path, "" if path == NODES else "default", obj)
+        if path == NODES:
+            self.until(lambda: self._knows_nodes({obj["metadata"]["name"] for obj in objects}))
+
+    def _knows_nodes(self, names: set[str]) -> bool:
+        """A process that has not found the server yet reads them before it tries any pod."""
+        parts = self.process.parts
+        return parts is None or names <= {stored.obj.metadata.name for stored in parts.informers.stores["Node"]}
 
     def faults(self) -> list[str]:
         """The lines of the log that are no information."""
@@ -99,7 +107,7 @@ class Cluster:
             if _holds(holds):
                 return
             assert time.monotonic() < end, self.log
-            self._changed.wait(1.0)
+            self._changed.wait(0.05)
 
     def is_bound(self, *names: str) -> bool:
         return all(self.pod(name)["spec"].get("nodeName") for name in names)
