@@ -28,8 +28,8 @@ from docs.generate.blocks import ROOT, agreed, blocks, commands, documents, refr
 from docs.generate.plugin_tables import ARGS_KEYS, all_plugins, cell, reasons_of, text_blocks
 from docs.generate.reference_tables import filled, tables
 from kubescheduler.core.decision import Decision
+from kubescheduler.framework.contract.handle import Handle, Services
 from kubescheduler.framework.plugins.plugin_record import BY_NODE, UNRESOLVABLE, PluginReason, args_types
-from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
 from kubescheduler.releases.lookup import RELEASES
 from predicates.types import PredicateArgs
 from tests.support.build import cache_of
@@ -292,7 +292,7 @@ def pattern(reason: PluginReason) -> re.Pattern[str]:
 
 def made(release: str, name: str) -> object:
     """A plugin with the args it has by default."""
-    return IN_TREE[release][name].make(None, FrameworkHandle(Services(release, cache_of()), "default-scheduler"))
+    return IN_TREE[release][name].make(None, Handle(Services(release, cache_of()), "default-scheduler"))
 
 
 def test_every_folder_is_named() -> None:

@@ -13,7 +13,7 @@ from clusterstate.cache import ClusterCache
 from clusterstate.errors import ClusterStateError
 from clusterstate.objects import Pod
 from kubescheduler.cycle.failures import FailureRecord
-from kubescheduler.framework.running.framework_services import Answerable
+from kubescheduler.framework.contract.handle import Answerable
 
 EXPIRY_SECONDS = 30.0
 

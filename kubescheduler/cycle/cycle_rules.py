@@ -15,10 +15,10 @@ from clusterstate.volumes.claim_matching import rules_1_16
 from clusterstate.volumes.volume_decision import PodVolumes, bindings_for
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.cycle_state import StateNotFoundError
+from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME
 from kubescheduler.framework.deciding.post_filter_plugins import clear_nominations, evict_1_16, searches
 from kubescheduler.framework.plugins.volume_binding import VolumeBooks
-from kubescheduler.framework.running.framework_services import FrameworkHandle
 from kubescheduler.framework.running.profile_plugins import CyclePlugins
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from kubescheduler.core.decision import Decision
     from kubescheduler.cycle.failures import FailureCause, FailureRecord, Stage
     from kubescheduler.framework.contract.cycle_state import CycleState
+    from kubescheduler.framework.contract.handle import Services
     from kubescheduler.framework.plugins.volume_binding import ReservedVolumes
-    from kubescheduler.framework.running.framework_services import Services
     from kubescheduler.framework.running.profile_plugins import CyclePlugins
     from kubescheduler.queue.scheduling_queue import SchedulingQueue
 
@@ -68,7 +68,7 @@ class VolumeSteps(NoPlugins):
 
     def __attrs_post_init__(self) -> None:
         """The books are those of the cluster that the services have."""
-        object.__setattr__(self, "_books", VolumeBooks(FrameworkHandle(self.services, self.profile_name)))
+        object.__setattr__(self, "_books", VolumeBooks(Handle(self.services, self.profile_name)))
 
     def binds_at_once(self, pod: Pod) -> bool:
         """A pod without claims has no volumes to wait for."""
@@ -356,7 +356,7 @@ def room_1_16(services: Services, queue: SchedulingQueue, pod: Pod, decision: De
     preemption, client = decision.preemption, services.client
     if preemption is None or client is None:
         return
-    handle = FrameworkHandle(services, DEFAULT_SCHEDULER_NAME)
+    handle = Handle(services, DEFAULT_SCHEDULER_NAME)
     try:
         if preemption.chosen:
             queue.nominate(pod, preemption.chosen[0])

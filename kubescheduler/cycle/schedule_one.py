@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kubescheduler.cycle.bindings import Binding, BindingCycle, Bindings, Outcome
     from kubescheduler.cycle.cycle_rules import ReleaseCycles
     from kubescheduler.cycle.failures import FailureCause
-    from kubescheduler.framework.running.framework_services import Services
+    from kubescheduler.framework.contract.handle import Services
     from kubescheduler.framework.running.profile_plugins import CyclePlugins
     from kubescheduler.queue.scheduling_queue import SchedulingQueue
 

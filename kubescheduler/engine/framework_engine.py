@@ -37,6 +37,7 @@ from kubescheduler.engine.v1alpha1_engine import (
 )
 from kubescheduler.extender.wire import NodeEncoder, format_without_operands
 from kubescheduler.framework.contract.custom_plugins import misnamed_methods, nearest_methods
+from kubescheduler.framework.contract.handle import Handle, Services
 from kubescheduler.framework.contract.plugin import points_of
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Point
 from kubescheduler.framework.deciding.opportunistic_batch import Turn, TurnNumbers
@@ -45,7 +46,6 @@ from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityA
 from kubescheduler.framework.plugins.plugin_record import factories
 from kubescheduler.framework.profiles.plugin_loading import registry_with
 from kubescheduler.framework.profiles.profile_map import build_profiles
-from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
 
 if TYPE_CHECKING:
     from clusterstate.growable import IntArray
@@ -529,7 +529,7 @@ def _own_points(option: PluginOption, services: Services) -> Collection[Point]:
     points = points_of(made)
     if not isinstance(made, type) and not points:
         try:
-            made = option.factory(None, FrameworkHandle(services, ""))
+            made = option.factory(None, Handle(services, ""))
         except Exception as error:  # whatever a stranger's code raises
             text = f"{raised_at(error, option.factory)}{exception_text(error)}"
             fault = f"its factory cannot do without args ({text}); give it an attribute points"

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from kubescheduler.cycle.schedule_one import LoopParts
-from kubescheduler.framework.running.framework_services import Services
+from kubescheduler.framework.contract.handle import Services
 from kubescheduler.queue.entry import Backoff
 from kubescheduler.queue.scheduling_queue import SchedulingQueue
 from kubescheduler.releases.lookup import release_named

@@ -46,11 +46,11 @@ if TYPE_CHECKING:
     from kubescheduler.core.selection import TieBreak
     from kubescheduler.cycle.cycle_rules import ReleaseCycles
     from kubescheduler.extender.wire import WireFormat
+    from kubescheduler.framework.contract.handle import Services
     from kubescheduler.framework.contract.profile import Point
     from kubescheduler.framework.deciding.find_nodes import FrameworkDecisionRules
     from kubescheduler.framework.plugins.plugin_record import InTree
     from kubescheduler.framework.profiles.profile_map import ProfileRules
-    from kubescheduler.framework.running.framework_services import Services
     from kubescheduler.framework.running.profile_plugins import CyclePlugins
     from kubescheduler.live.process.release_live import LiveRelease
     from kubescheduler.queue.entry import Clock

@@ -29,7 +29,7 @@ from clusterstate.objects import (
 from clusterstate.volumes.claim_matching import SELECTED_NODE_ANNOTATION
 from clusterstate.volumes.claims import BIND_COMPLETED_ANNOTATION
 from kubescheduler.framework.contract.cycle_state import VirtualTime
-from kubescheduler.framework.running.framework_services import Services, at_once
+from kubescheduler.framework.contract.handle import Services, at_once
 
 Change = tuple[Any, Any]
 """(the object before, None if it is new; the object after, None if it is gone)."""

@@ -18,13 +18,13 @@ from clusterstate.snapshot import Snapshot
 from kubescheduler.core.extender_calls import FilterAnswer
 from kubescheduler.core.status import Status
 from kubescheduler.extender.config import ExtenderConfig
+from kubescheduler.framework.contract.handle import Services
 from kubescheduler.framework.contract.observer import Observer
 from kubescheduler.framework.contract.plugin import ColumnPlugin, points_of
 from kubescheduler.framework.contract.profile import Enabled, Point, Profile
 from kubescheduler.framework.deciding.profile_attempt import FrameworkScheduler
 from kubescheduler.framework.profiles.profile_map import build_framework
 from kubescheduler.framework.running.framework_runtime import Framework
-from kubescheduler.framework.running.framework_services import Services
 from kubescheduler.releases.lookup import release_named
 from predicates.types import FitPredicate, PreFiltered
 from priorities.types import PriorityConfig

@@ -40,12 +40,12 @@ from clusterstate.objects import (
 )
 from clusterstate.podinfo import PodKey
 from kubescheduler.framework.contract.cycle_state import CycleState
+from kubescheduler.framework.contract.handle import Handle, Services
 from kubescheduler.framework.plugins.dynamic_resources import (
     DynamicResources,
     DynamicResourcesArgs,
     dynamic_resources_1_36,
 )
-from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
 from kubescheduler.releases import v1_36
 from tests.support.build import Cluster, make_node, make_pod
 from tests.support.manual_time import ManualTime
@@ -268,4 +268,4 @@ def world(
     services = Services(
         "1.36", cache, client=api if client else None, time=time, today=lambda: TODAY, feature_gates=gates or {}
     )
-    return DynamicResourcesSetup(cache, dynamic_resources_1_36(args, FrameworkHandle(services, "p")), api, time)
+    return DynamicResourcesSetup(cache, dynamic_resources_1_36(args, Handle(services, "p")), api, time)

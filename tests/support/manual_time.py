@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 
-from kubescheduler.framework.contract.cycle_state import Cancellation
+from kubescheduler.framework.contract.cycle_state import Cancellation, Timekeeper
 
 
-class ManualTime:
+class ManualTime(Timekeeper):
     """A clock that stands still until it is moved; whoever waits by it is woken then."""
 
     def __init__(self, start: float = 0.0) -> None:

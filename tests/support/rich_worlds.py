@@ -49,13 +49,13 @@ from clusterstate.objects import (
 from clusterstate.podinfo import ReleaseView
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.decision import Decision
+from kubescheduler.framework.contract.handle import Handle, Services
 from kubescheduler.framework.contract.plugin import Plugin
 from kubescheduler.framework.deciding.profile_attempt import FrameworkScheduler
 from kubescheduler.framework.plugins.nodes import NodeLabelArgs
 from kubescheduler.framework.plugins.plugin_record import factories
 from kubescheduler.framework.plugins.resource_scores import RequestedToCapacityRatioArgs
 from kubescheduler.framework.plugins.services import ServiceAffinityArgs
-from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
 from kubescheduler.releases import v1_20, v1_36
 from kubescheduler.releases.lookup import release_named
 from tests.support.build import Cluster, labels, make_node, make_pod, resources
@@ -280,7 +280,7 @@ GATED = frozenset(name for plugins in IN_TREE.values() for name, plugin in plugi
 
 def in_tree(release: str, services: Services | None = None) -> dict[str, Plugin]:
     """Every plugin of a release by its name."""
-    handle = FrameworkHandle(services or Services(release, ClusterCache(release_named(release).default_view)), "p")
+    handle = Handle(services or Services(release, ClusterCache(release_named(release).default_view)), "p")
     return {name: make(ARGS.get(name), handle) for name, make in factories(IN_TREE[release]).items()}
 
 

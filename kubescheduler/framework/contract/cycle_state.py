@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 from clusterstate.errors import ClusterStateError, SchedulingError
 
@@ -148,31 +148,15 @@ class CycleState:
         return copy
 
 
-class Timekeeper(Protocol):
-    """A clock one can wait by."""
+class Timekeeper:
+    """A clock that one can wait by: the machine's monotonic one."""
 
     def now(self) -> float:
         """Seconds since any fixed moment."""
-        ...
-
-    def wait(self, condition: threading.Condition, until: float | None) -> None:
-        """Waits with ``condition`` held until it is notified or the clock may have reached ``until``."""
-        ...
-
-    def sleep(self, cancellation: Cancellation, seconds: float) -> object:
-        """Lets some seconds pass, fewer when the work is to stop."""
-        ...
-
-
-class RealTime:
-    """The machine's monotonic clock."""
-
-    def now(self) -> float:
-        """Seconds of the monotonic clock."""
         return time.monotonic()
 
     def wait(self, condition: threading.Condition, until: float | None) -> None:
-        """Waits for the condition, at most until a moment of this clock."""
+        """Waits with ``condition`` held until it is notified, at most until a moment of this clock."""
         condition.wait(None if until is None else max(0.0, until - self.now()))
 
     def sleep(self, cancellation: Cancellation, seconds: float) -> object:
@@ -180,7 +164,7 @@ class RealTime:
         return cancellation.wait(seconds)
 
 
-class VirtualTime:
+class VirtualTime(Timekeeper):
     """The clock of a simulation: one thread moves it from moment to moment, and nobody waits by it.
 
     What sleeps does not keep the others waiting: the clock runs ahead for it alone, until ``back``.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -15,22 +15,13 @@ from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
 from kubescheduler.queue.queueing_hints import POD, Action, Registered
 
+if TYPE_CHECKING:
+    from kubescheduler.queue.entry import QueueEntry
+
 # --- PrioritySort ----------------------------------------------------------------------------
 
 PRIORITY_SORT = "PrioritySort"
 PRIORITY_SORT_POINTS = frozenset({Point.QUEUE_SORT})
-
-
-class QueuedPodInfo(Protocol):
-    """A pod of the queue. timestamp: when it last entered a queue, in seconds."""
-
-    @property
-    def pod(self) -> Pod:
-        """The pod."""
-
-    @property
-    def timestamp(self) -> float:
-        """When it came into the queue."""
 
 
 class PrioritySort(msgspec.Struct, frozen=True):
@@ -39,7 +30,7 @@ class PrioritySort(msgspec.Struct, frozen=True):
     name: str = PRIORITY_SORT
     points: frozenset[Point] = PRIORITY_SORT_POINTS
 
-    def less(self, first: QueuedPodInfo, second: QueuedPodInfo) -> bool:
+    def less(self, first: QueueEntry, second: QueueEntry) -> bool:
         """Whether ``first`` is to be taken before ``second``."""
         one, other = first.pod.priority, second.pod.priority
         return one > other or (one == other and first.timestamp < second.timestamp)

@@ -18,13 +18,13 @@ from clusterstate.objects import Pod
 from kubecel.api_names import go_quote
 from kubescheduler.core.status import REJECTED_1_20, REJECTED_1_36, Code, Status
 from kubescheduler.framework.contract.custom_plugins import check_plugin, custom_less, is_custom
+from kubescheduler.framework.contract.handle import Handle, Services
 from kubescheduler.framework.contract.observer import Watch
 from kubescheduler.framework.contract.plugin import Plugin, PluginFactory, points_of
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Enabled, Point, Profile
 from kubescheduler.framework.plugins.queue_and_bind import PrioritySort
 from kubescheduler.framework.running import plugin_runners
 from kubescheduler.framework.running.framework_runtime import Framework
-from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
 from kubescheduler.framework.running.profile_plugins import RunnerReactions
 from priorities.types import MAX_NODE_SCORE
 
@@ -190,7 +190,7 @@ def build_framework(
     Raises ConfigError with the release's text for the first fault, as the release does.
     """
     args = _args(profile)
-    handle = FrameworkHandle(services, profile.scheduler_name)
+    handle = Handle(services, profile.scheduler_name)
     instances = {
         name: _made(name, registry[name], args.get(name), handle, validate_args)
         for name in sorted(_needed(profile) & registry.keys())
@@ -233,7 +233,7 @@ def _args(profile: Profile) -> dict[str, Any]:
     return args
 
 
-def _made(name: str, factory: PluginFactory, args: Any, handle: FrameworkHandle, validate: ValidateArgs) -> Plugin:
+def _made(name: str, factory: PluginFactory, args: Any, handle: Handle, validate: ValidateArgs) -> Plugin:
     """A plugin. Whatever its factory raises, a stranger's too, is a fault of the configuration."""
     problems = validate(name, args)
     if problems:

@@ -24,6 +24,7 @@ from kubescheduler.framework.contract.custom_plugins import (
     refuse_score,
 )
 from kubescheduler.framework.contract.cycle_state import CycleState
+from kubescheduler.framework.contract.handle import HeldPod
 from kubescheduler.framework.contract.plugin import Plugin, PreFlight, filter_fault, score_fault
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.contract.runner_results import (
@@ -49,7 +50,6 @@ from kubescheduler.framework.deciding.adapters import (
     status_of,
 )
 from kubescheduler.framework.deciding.find_nodes import Answer, narrow_1_20, narrow_1_36
-from kubescheduler.framework.running.framework_services import HeldPod
 from kubescheduler.framework.running.profile_plugins import ProfilePlugins
 from priorities.types import MAX_NODE_SCORE
 

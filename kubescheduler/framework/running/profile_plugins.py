@@ -12,13 +12,12 @@ from clusterstate.objects import Pod
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.cycle_state import CycleState, Timekeeper
-from kubescheduler.framework.contract.handle import Handle
+from kubescheduler.framework.contract.handle import Handle, HeldPod, WaitingPods
 from kubescheduler.framework.contract.observer import Observer, Watch
 from kubescheduler.framework.contract.plugin import Plugin
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Point, Profile
 from kubescheduler.framework.contract.runner_results import PreFilterOutcome
 from kubescheduler.framework.deciding.adapters import binding_by
-from kubescheduler.framework.running.framework_services import HeldPod, WaitingPods
 
 
 class RunnerReactions(msgspec.Struct, frozen=True, eq=False):

@@ -21,7 +21,7 @@ from clusterstate.errors import ConfigError, KubeSchedulerError
 from clusterstate.objects import Pod
 from kubescheduler.cycle.event_handlers import resource_version
 from kubescheduler.engine.framework_engine import ProfiledScheduler
-from kubescheduler.framework.contract.cycle_state import Cancellation
+from kubescheduler.framework.contract.cycle_state import Timekeeper
 from kubescheduler.framework.contract.go_durations import SECOND
 from kubescheduler.framework.contract.handle import EventRecorder
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, LeaderElection
@@ -125,7 +125,7 @@ class ProcessContext(msgspec.Struct, frozen=True, eq=False):
         self.log.error(self.settings.release.process.raised(doing, text))
 
 
-class ProcessTime:
+class ProcessTime(Timekeeper):
     """Seconds since 1970 that never go back: whole ones fall together with those of the wall clock at the start.
 
     Upstream: 1.36 flushes its queues on the whole second.
@@ -138,14 +138,6 @@ class ProcessTime:
     def now(self) -> float:
         """Seconds since 1970 by the wall clock at the start and the monotonic one since."""
         return self._clock.monotonic() + self._offset
-
-    def wait(self, condition: threading.Condition, until: float | None) -> None:
-        """Waits for the condition, at most until a moment of this clock."""
-        condition.wait(None if until is None else max(0.0, until - self.now()))
-
-    def sleep(self, cancellation: Cancellation, seconds: float) -> object:
-        """Waits so many seconds, or until it is cancelled."""
-        return cancellation.wait(seconds)
 
 
 SHORTEST = 1.0

@@ -21,7 +21,7 @@ from kubescheduler.engine.evaluate_protocol import evaluate
 from kubescheduler.engine.loop_parts import loop_parts
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.contract.cycle_state import CycleState
-from kubescheduler.framework.running.framework_services import Services
+from kubescheduler.framework.contract.handle import Services
 from kubescheduler.releases.lookup import RELEASES
 from kubescheduler.releases.names import LEGACY_RELEASES
 from kubescheduler.testing.given import SharedCluster

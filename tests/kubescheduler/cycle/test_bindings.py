@@ -15,7 +15,7 @@ import pytest
 
 from clusterstate.errors import ClusterStateError
 from kubescheduler.cycle.bindings import AssumedPods, BindingCycle, InOrderBinding, LoopBindings, Outcome
-from kubescheduler.framework.running.framework_services import Answerable
+from kubescheduler.framework.contract.handle import Answerable
 from tests.support.build import cache_of, make_node, make_pod
 
 

@@ -17,7 +17,7 @@ from kubescheduler.cycle.schedule_one import PodAttempt, SchedulerLoop
 from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.loop_parts import loop_parts
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.framework.running.framework_services import Services
+from kubescheduler.framework.contract.handle import Services
 from kubescheduler.queue.scheduling_queue import SchedulingQueue
 from tests.support.build import make_node, make_pod, resources
 from tests.support.manual_time import ManualTime

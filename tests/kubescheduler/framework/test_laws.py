@@ -19,13 +19,13 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import PodChange, Snapshot
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.cycle_state import CycleState
+from kubescheduler.framework.contract.handle import Services
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.contract.runner_results import PreFilterOutcome
 from kubescheduler.framework.deciding.filter_plugins import Filtering
 from kubescheduler.framework.deciding.find_nodes import answers, outside_1_32
 from kubescheduler.framework.deciding.profile_attempt import FrameworkScheduler
 from kubescheduler.framework.running.framework_runtime import Framework
-from kubescheduler.framework.running.framework_services import Services
 from kubescheduler.releases.lookup import release_named
 from predicates.types import FitPredicate
 from priorities.types import MAX_NODE_SCORE, PriorityConfig, PriorityError

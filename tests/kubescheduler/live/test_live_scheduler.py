@@ -6,9 +6,9 @@ from clusterstate.cache import ClusterCache
 from clusterstate.objects import Pod
 from kubescheduler.cycle.schedule_one import PodAttempt
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.framework.contract.cycle_state import RealTime
+from kubescheduler.framework.contract.cycle_state import Timekeeper
+from kubescheduler.framework.contract.handle import at_once
 from kubescheduler.framework.contract.observer import Observer
-from kubescheduler.framework.running.framework_services import at_once
 from kubescheduler.live.informers.stored_objects import Inbox, ObjectChange, Stored, StoredObjects
 from kubescheduler.live.live_scheduler import ATTEMPTS, Dependencies, LiveScheduler, unreported
 from tests.support.build import make_node, make_pod
@@ -39,7 +39,7 @@ def test_it_waits_only_when_nothing_is_left() -> None:
         unreported,
         client,
         Observer(),
-        RealTime(),
+        Timekeeper(),
         at_once,
         lambda what, error: raised.append(f"{what} {error}"),
     )

@@ -16,6 +16,7 @@ from clusterstate.hypothetical import PodsByImportance
 from clusterstate.objects import LabelSelector, ObjectMeta, Pod, PodCondition, PodDisruptionBudget, Requirement
 from kubescheduler.core.preemption_choice import NOWHERE, Candidates, costs_of_kinds, nodes_of_kinds
 from kubescheduler.core.status import Code, Status
+from kubescheduler.framework.contract.handle import Handle, Services
 from kubescheduler.framework.deciding.preemption_search import (
     PREEMPTION_1_20,
     PREEMPTION_1_36,
@@ -28,7 +29,6 @@ from kubescheduler.framework.deciding.preemption_search import (
     violating,
 )
 from kubescheduler.framework.plugins.default_preemption import DefaultPreemption, DefaultPreemptionArgs
-from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
 from kubescheduler.releases.lookup import release_named
 from tests.support.build import Cluster, labels, make_node, make_pod, resources
 from tests.support.deciders import Answered, FakeExtender, answers, deciding, plugin, refusing
@@ -376,7 +376,7 @@ def test_nowhere_to_look() -> None:
 @pytest.mark.parametrize("release", ["1.20", "1.36"])
 def test_it_is_asked_for_with_the_sampling_of_nodes(release: str, percentage: int, candidates_found: int) -> None:
     """Otherwise every node is a candidate."""
-    handle = FrameworkHandle(Services(release, ClusterCache(release_named(release).default_view)), "p")
+    handle = Handle(Services(release, ClusterCache(release_named(release).default_view)), "p")
     made = in_tree(release)
     usual = made["DefaultPreemption"]
     assert isinstance(usual, DefaultPreemption)

@@ -6,6 +6,7 @@ import pytest
 
 from clusterstate.errors import ConfigError
 from clusterstate.objects import NodeSelectorTerm, PreferredSchedulingTerm
+from kubescheduler.framework.contract.handle import Handle, Services
 from kubescheduler.framework.plugins.default_preemption import DefaultPreemptionArgs
 from kubescheduler.framework.plugins.dynamic_resources import DynamicResourcesArgs
 from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityArgs
@@ -14,7 +15,6 @@ from kubescheduler.framework.plugins.node_resources_balanced_allocation import N
 from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitArgs
 from kubescheduler.framework.plugins.plugin_record import args_errors, args_types
 from kubescheduler.framework.plugins.volume_binding import VolumeBindingArgs
-from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
 from kubescheduler.releases import v1_36
 from tests.support.build import cache_of
 from tests.support.configuring.component_build import (
@@ -199,7 +199,7 @@ def test_1_36(name: str, args: Any, expected: list[str]) -> None:
 
 def test_when_1_36_builds_plugins() -> None:
     """1.36 refuses to build NodeResourcesFit with such args; those of others it has checked before."""
-    handle = FrameworkHandle(Services("1.36", cache_of()), "default-scheduler")
+    handle = Handle(Services("1.36", cache_of()), "default-scheduler")
     with pytest.raises(ConfigError) as caught:
         v1_36.PLUGINS["NodeResourcesFit"].make(fit("Least", ("cpu", 0)), handle)
     assert str(caught.value).startswith('[scoringStrategy.type: Unsupported value: "Least": ')

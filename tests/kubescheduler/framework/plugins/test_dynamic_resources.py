@@ -11,6 +11,7 @@ from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError
 from clusterstate.objects import Pod, ResourceClaim
 from kubescheduler.core.status import Status
+from kubescheduler.framework.contract.handle import Handle, Services
 from kubescheduler.framework.plugins.dynamic_resources import (
     NAME,
     STATE,
@@ -18,7 +19,6 @@ from kubescheduler.framework.plugins.dynamic_resources import (
     timer_of,
 )
 from kubescheduler.framework.plugins.node_affinity import NodeAffinityArgs
-from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
 from kubescheduler.releases import v1_36
 from predicates.dynamic_resources import NOT_AVAILABLE
 from predicates.types import GO_ON, SKIP, PreFiltered
@@ -44,7 +44,7 @@ def test_points() -> None:
 
 def test_args_of_another_plugin() -> None:
     """The text of the factory."""
-    handle = FrameworkHandle(Services("1.36", ClusterCache(READING)), "p")
+    handle = Handle(Services("1.36", ClusterCache(READING)), "p")
     with pytest.raises(ConfigError, match=r"got args of type NodeAffinityArgs, want \*DynamicResourcesArgs"):
         dynamic_resources_1_36(NodeAffinityArgs(), handle)
 

@@ -18,7 +18,7 @@ from kubescheduler.framework.plugins.inter_pod_affinity import (
 )
 from tests.support.build import Cluster, labels, make_node, make_pod
 
-HANDLE = SimpleNamespace(feature_gates={})
+HANDLE: Any = SimpleNamespace(feature_gates={})
 Factory = Callable[..., Any]
 FACTORIES: tuple[Factory, ...] = (inter_pod_affinity_1_20, inter_pod_affinity_1_36)
 X = {"app": "x"}

@@ -23,6 +23,7 @@ from clusterstate.objects import (
     Requirement,
     TopologySpreadConstraint,
 )
+from kubescheduler.framework.contract.handle import Handle, Services
 from kubescheduler.framework.contract.plugin import points_of
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.deciding.adapters import column_score
@@ -38,7 +39,6 @@ from kubescheduler.framework.plugins.resource_scores import (
     RequestedToCapacityRatioArgs,
 )
 from kubescheduler.framework.plugins.services import ServiceAffinityArgs
-from kubescheduler.framework.running.framework_services import FrameworkHandle, Services
 from kubescheduler.releases.lookup import release_named
 from priorities.types import PriorityConfig, PriorityError
 from tests.support.build import labels, make_node, make_pod, resources
@@ -85,7 +85,7 @@ ARGS: dict[str, list[Any]] = {
 
 def made(release: str, name: str, args: Any) -> PriorityConfig | None:
     """A plugin's column rules for Score; None: it has no Score."""
-    handle = FrameworkHandle(Services(release, ClusterCache(release_named(release).default_view)), "p")
+    handle = Handle(Services(release, ClusterCache(release_named(release).default_view)), "p")
     plugin = IN_TREE[release][name].make(args, handle)
     return column_score(plugin) if Point.SCORE in points_of(plugin) else None
 
@@ -163,7 +163,7 @@ def test_storage_by_how_full_it_would_be() -> None:
         release_named(release).default_view,
     )
     services = Services(release, cache, feature_gates={"StorageCapacityScoring": True})
-    config = column_score(IN_TREE[release]["VolumeBinding"].make(None, FrameworkHandle(services, "p")))
+    config = column_score(IN_TREE[release]["VolumeBinding"].make(None, Handle(services, "p")))
     assert config is not None
     snapshot = cache.snapshot()
     found = explained(config, release, snapshot.info(claiming("c", "d")), snapshot)

@@ -11,6 +11,7 @@ from clusterstate.cache import ClusterCache
 from clusterstate.objects import ObjectMeta, Pod, PodGroup
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.cycle_state import CycleState
+from kubescheduler.framework.contract.handle import Handle, HeldPod, Services
 from kubescheduler.framework.contract.plugin import points_of
 from kubescheduler.framework.plugins.pod_groups import (
     GangScheduling,
@@ -18,7 +19,6 @@ from kubescheduler.framework.plugins.pod_groups import (
     pod_group_pods_count_1_36,
     topology_placement_generator_1_36,
 )
-from kubescheduler.framework.running.framework_services import FrameworkHandle, HeldPod, Services
 from kubescheduler.releases import v1_36
 from tests.support.build import make_node, make_pod
 from tests.support.manual_time import ManualTime
@@ -34,7 +34,7 @@ def services(*objects: object) -> Services:
 
 
 def plugin(given: Services) -> GangScheduling:
-    return gang_scheduling_1_36(None, FrameworkHandle(given, "p"))
+    return gang_scheduling_1_36(None, Handle(given, "p"))
 
 
 def member(name: str, group: str = "g", node: str = "", namespace: str = "default") -> Pod:
@@ -55,7 +55,7 @@ def group(min_count: int | None) -> PodGroup:
 )
 def test_points(name: str, make: Callable[[Any, Any], Any]) -> None:
     """Their names and where they take part."""
-    made = make(None, FrameworkHandle(services(), "p"))
+    made = make(None, Handle(services(), "p"))
     assert made.name == name
     assert points_of(made) == v1_36.FRAMEWORK.points_by_plugin[name]
 

@@ -22,7 +22,7 @@ from kubescheduler.framework.plugins.pod_topology_spread import (
 )
 from tests.support.build import Cluster, labels, make_node, make_pod
 
-HANDLE = SimpleNamespace(feature_gates={})
+HANDLE: Any = SimpleNamespace(feature_gates={})
 HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
 Factory = Callable[..., Any]
 FACTORIES: tuple[Factory, ...] = (pod_topology_spread_1_20, pod_topology_spread_1_36)
@@ -110,7 +110,7 @@ def test_without_the_gate_nothing_is_the_default() -> None:
     cluster = Cluster([make_node("a", {HOSTNAME: "a"})], others=[service])
     info = cluster.info(make_pod(label={"app": "x"}))
     for gate, expected in ((True, [2]), (False, [0])):
-        handle = SimpleNamespace(feature_gates={"DefaultPodTopologySpread": gate})
+        handle: Any = SimpleNamespace(feature_gates={"DefaultPodTopologySpread": gate})
         scoring: Any = pod_topology_spread_1_20(None, handle).scoring
         assert scoring.settle(info, cluster.snapshot, np.zeros(1, np.int64)).tolist() == expected
 

@@ -9,8 +9,8 @@ import pytest
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Affinity, ClaimVolume, Pod, PodAffinity, PodAffinityTerm
 from kubescheduler.core.status import Code, Status
-from kubescheduler.framework.contract.cycle_state import Cancellation, RealTime
-from kubescheduler.framework.running.framework_services import FrameworkHandle, HeldPod, WaitingPods
+from kubescheduler.framework.contract.cycle_state import Cancellation, Timekeeper
+from kubescheduler.framework.contract.handle import Handle, HeldPod, WaitingPods
 from tests.support.build import make_node, make_pod
 from tests.support.deciders import services_of
 from tests.support.manual_time import ManualTime
@@ -18,8 +18,8 @@ from tests.support.manual_time import ManualTime
 TERM = PodAffinityTerm(topology_key="zone")
 
 
-def handle_of(*pods: Pod) -> FrameworkHandle:
-    return FrameworkHandle(services_of("1.36", [make_node("n1"), make_node("n2")], pods), "default-scheduler")
+def handle_of(*pods: Pod) -> Handle:
+    return Handle(services_of("1.36", [make_node("n1"), make_node("n2")], pods), "default-scheduler")
 
 
 def test_nodes() -> None:
@@ -60,7 +60,7 @@ def test_pods_on_their_way() -> None:
     """What cancels a binding is found by uid, and pods are activated in the queue."""
     activated: list[Pod] = []
     services = services_of(activate=activated.extend)
-    handle, binding, pod = FrameworkHandle(services, "x"), Cancellation(), make_pod()
+    handle, binding, pod = Handle(services, "x"), Cancellation(), make_pod()
     services.in_pre_bind["u"] = binding
     assert handle.pod_in_pre_bind("u") is binding
     assert handle.pod_in_pre_bind("v") is None
@@ -71,7 +71,7 @@ def test_pods_on_their_way() -> None:
 def test_what_is_shared() -> None:
     """A handle passes the scheduler's services on."""
     services = services_of("1.20", feature_gates={"A": True}, max_pd_volumes=5)
-    handle = FrameworkHandle(services, "x")
+    handle = Handle(services, "x")
     assert (handle.release, handle.profile_name, handle.max_pd_volumes) == ("1.20", "x", 5)
     assert handle.feature_gates == {"A": True}
     assert handle.cache is services.cache
@@ -157,7 +157,7 @@ def test_whoever_waits_is_woken_by_the_clock() -> None:
 
 def test_whoever_waits_is_woken_by_a_verdict() -> None:
     """Allowing ends a wait in another thread, by the real clock too."""
-    pod = HeldPod(make_pod(), {"A": 600.0}, RealTime())
+    pod = HeldPod(make_pod(), {"A": 600.0}, Timekeeper())
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(pod.wait)
         pod.allow("A")
@@ -166,7 +166,7 @@ def test_whoever_waits_is_woken_by_a_verdict() -> None:
 
 def test_the_real_clock_times_out() -> None:
     """A wait by the machine's clock ends by itself."""
-    assert HeldPod(make_pod(), {"A": 0.0}, RealTime()).wait().code is Code.Unschedulable
+    assert HeldPod(make_pod(), {"A": 0.0}, Timekeeper()).wait().code is Code.Unschedulable
 
 
 def test_pods_are_found_and_rejected_by_uid() -> None:
