@@ -13,7 +13,6 @@ from kubescheduler.config.config_text import (
     configmap_policy,
     parse_document,
     parse_first_document,
-    parse_toml,
     read_document,
     read_policy_configmap,
     read_policy_file,
@@ -111,22 +110,6 @@ def test_any_text_is_a_document_or_a_fault(text: str, name: str) -> None:
     except ConfigError:
         return
     assert isinstance(document, dict)
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [('b = """{ # c\n""" # c\n', "{ # c\n"), ('b = """b = " # c\n"""', 'b = " # c\n')],
-    ids=["brace", "quote"],
-)
-def test_toml_texts_of_several_lines(text: str, value: str) -> None:
-    """What looks like a comment in one is a part of it."""
-    assert parse_toml(text) == {"b": value}
-
-
-def test_toml() -> None:
-    """Brackets in texts and comments do not count as open ones."""
-    text = 'a = [1, 2] # [\n[b]\nc = "["\nd = \'[\'\n[[e]]\nf = """a " [ b"""\n'
-    assert parse_toml(text) == {"a": [1, 2], "b": {"c": "[", "d": "["}, "e": [{"f": 'a " [ b'}]}
 
 
 def test_read_document(tmp_path: Path) -> None:

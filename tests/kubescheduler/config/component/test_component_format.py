@@ -452,35 +452,10 @@ def test_args_that_are_needed_1_20() -> None:
     assert problems("1.20", profiles=[{"plugins": sets}]) == (text,)
 
 
-def test_args_that_1_20_checks_later() -> None:
-    """1.20 itself says nothing of args when it reads a configuration."""
-    keys: dict[str, Any] = {"profiles": [{"pluginConfig": [entry("VolumeBinding", bindTimeoutSeconds=0)]}]}
-    assert read("1.20", **keys).release == "1.20"
-
-
 def test_args_of_fit_are_checked_later() -> None:
     """1.36 checks args of NodeResourcesFit as it builds the plugin."""
     keys: dict[str, Any] = {"profiles": [{"pluginConfig": [entry("NodeResourcesFit", ignoredResources=["a b"])]}]}
     assert read("1.36", **keys).release == "1.36"
     assert problems("1.36", **keys)[0].startswith(
         'profiles[0].pluginConfig[0].args.ignoredResources[0]: Invalid value: "a b": name part must consist of'
-    )
-
-
-NAME_RULE = (
-    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and "
-    "end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
-    "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
-)
-
-
-def test_added_affinity() -> None:
-    """1.36 tells where in an added affinity the fault is."""
-    expressions = [{"key": "disk", "operator": "Exists"}, {"key": "gen", "operator": "Gt", "values": ["-1"]}]
-    required = {"nodeSelectorTerms": [{"matchExpressions": expressions}]}
-    args = {"addedAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
-    config = [{"name": "VolumeBinding", "args": {}}, {"name": "NodeAffinity", "args": args}]
-    assert error("1.36", profiles=[{"pluginConfig": config}]) == (
-        "profiles[0].pluginConfig[1].args.addedAffinity.requiredDuringSchedulingIgnoredDuringExecution."
-        f'nodeSelectorTerms[0].matchExpressions[1].values[0][gen]: Invalid value: "-1": {NAME_RULE}'
     )

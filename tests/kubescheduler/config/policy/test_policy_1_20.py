@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from clusterstate.errors import ConfigError
 from kubescheduler.config.policy.policy_1_20 import parse_policy_1_20
-from kubescheduler.extender.config import ExtenderConfig, ManagedResource
+from kubescheduler.extender.config import ExtenderConfig
 from tests.support.configuring.policies_1_20 import (
     ANTI_AFFINITY,
     FROM_POLICY,
@@ -67,22 +67,6 @@ def test_unknown_keys_are_refused(document: dict[str, Any], reason: str) -> None
     written = json.dumps(document, separators=(",", ":"))
     assert error(document) == f"invalid policy: strict decoder error for {written}: {reason}"
     assert error(document, text="as: written").startswith("invalid policy: strict decoder error for as: written: ")
-
-
-def test_extenders_are_read_leniently() -> None:
-    """Their keys match in any case and unknown ones are passed over; the timeout is in nanoseconds."""
-    extender = {
-        "URLPREFIX": "http://x",
-        "FilterVerb": "f",
-        "httptimeout": 2_500_000_000,
-        "colour": "red",
-        "ManagedResources": [{"NAME": "a.com/x", "IgnoredByScheduler": True, "more": 1}],
-        "tlsconfig": {"Insecure": True},
-    }
-    policy = parse_policy_1_20({**POLICY, "extenders": [extender]}, strict=False)
-    (read,) = policy.extenders
-    assert (read.url_prefix, read.filter_verb, read.http_timeout_ns) == ("http://x", "f", 2_500_000_000)
-    assert (read.managed_resources, read.tls.insecure) == ((ManagedResource("a.com/x", True),), True)
 
 
 def test_wrong_types_in_extenders() -> None:

@@ -14,7 +14,6 @@ from kubescheduler.config.policy.policy_1_20_plugins import (
     PRIORITIES,
     AlgorithmSource,
     algorithm_source_1_20,
-    hard_weight_error_1_20,
     refuse_policy_beside,
 )
 from kubescheduler.framework.contract.profile import Point, Profile
@@ -390,13 +389,6 @@ def test_policy_beside_a_configuration(configuration: dict[str, Any], refused: b
         return
     with pytest.raises(ConfigError, match=r"^cannot set a Plugin config and Policy config$"):
         refuse_policy_beside(configuration)
-
-
-def test_hard_weight_of_the_flag() -> None:
-    """0 to 100."""
-    assert hard_weight_error_1_20(0) is hard_weight_error_1_20(100) is None
-    text = "hardPodAffinitySymmetricWeight: Invalid value: {}: not in valid range [0-100]"
-    assert [hard_weight_error_1_20(weight) for weight in (-1, 101)] == [text.format(-1), text.format(101)]
 
 
 def test_provider_without_the_gate() -> None:

@@ -298,7 +298,6 @@ RIGHT: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "13-gang": {
         "a shorter wait": ("SECONDS = 30.0", "SECONDS = 15.0"),
-        "ten seconds": ("SECONDS = 30.0", "SECONDS = 10.0"),
         "counted without a loop": (
             "        if len(waiting) + 1 < size_of(pod):",
             (

@@ -50,18 +50,12 @@ CPUS = ("650m", "600", 'limits: {cpu: "4"', "limits: {cpu: 600")
 
 WRONG: dict[str, dict[str, tuple[str, ...]]] = {
     "01-requests": {
-        "too little cpu": ("650m", "100m", TOO_SMALL_CPU),
-        "a little too little cpu": ("650m", "551m", TOO_SMALL_CPU),
         "just too little cpu": ("650m", "599m", TOO_SMALL_CPU),
-        "too little memory": ("1536Mi", "1Gi", TOO_SMALL_MEMORY),
-        "1536 thousand for 1536Mi": ("1536Mi", "1536M", TOO_SMALL_MEMORY),
         "too much cpu": ("650m", "701m", "all three replicas have a node"),
         "too much memory": ("1536Mi", "2049Mi", "all three replicas have a node"),
         "limits alone": (f"          {REQUESTS}\n", "", "all three replicas have a node"),
-        "364 KiB too little": ("1536Mi", "1572500Ki", TOO_SMALL_MEMORY),
         "a byte too little": ("1536Mi", '"1610612735"', TOO_SMALL_MEMORY),
         "cpus for millicores": (*CPUS, "all three replicas have a node"),
-        "no memory": (REQUESTS, "requests: {cpu: 650m, memory: 0}", TOO_SMALL_MEMORY),
         "fewer replicas": ("replicas: 3", "replicas: 1", "only what may be edited differs"),
         "a pod bound by hand": (
             "      containers:",
@@ -81,11 +75,6 @@ WRONG: dict[str, dict[str, tuple[str, ...]]] = {
             "{key: gpu, operator: Exists}",
             "the taint has another value: train is not let in where gpu is reserved for another team",
         ),
-        "of another team as well": (
-            TOLERATIONS,
-            TOLERATIONS + ", {key: gpu, value: vision, effect: NoSchedule}",
-            "the taint has another value: train is not let in where gpu is reserved for another team",
-        ),
         "of yet another team": (TOLERATIONS, TOLERATIONS + ", {key: gpu, value: audio, effect: NoSchedule}", GPU_TAINT),
         "of every team, for a minute": (
             TOLERATIONS,
@@ -94,7 +83,6 @@ WRONG: dict[str, dict[str, tuple[str, ...]]] = {
         ),
         "what may be evicted only": ("NoSchedule", "NoExecute", "train runs on gpu-2"),
         "another case": ('"true"', '"True"', "train runs on gpu-2"),
-        "the resource's name": ("key: gpu", "key: nvidia.com/gpu", "train runs on gpu-2"),
         "no GPU asked for": ('limits: {nvidia.com/gpu: "1"}', "limits: {}", "only what may be edited differs"),
     },
     "03-node-affinity": {
@@ -129,7 +117,6 @@ WRONG: dict[str, dict[str, tuple[str, ...]]] = {
             "no generation v3 to be had: search runs on an older machine",
         ),
         "a wish for what there is not": ("[v3]", "[v9]", "search runs on ssd-b3"),
-        "weights the other way": ("weight: 100", "weight: 5", "generation v3 counts for more than the network"),
         "weights alike": ("weight: 100", "weight: 10", "generation v3 counts for more than the network"),
         "weights nearly alike": (
             "weight: 100",
@@ -143,7 +130,6 @@ WRONG: dict[str, dict[str, tuple[str, ...]]] = {
             "weight: 50\n",
             "busy and idle machines: generation v3 goes before an idle machine",
         ),
-        "any network": (NETWORK_WISH, "{key: network, operator: Exists}", NETWORK),
         "any network but one": (NETWORK_WISH, "{key: network, operator: NotIn, values: [1g]}", NETWORK),
         "any generation but two": (V3_WISH, "{key: generation, operator: NotIn, values: [v1, v2]}", GENERATION),
         "any generation": (V3_WISH, "{key: generation, operator: Exists}", GENERATION),
@@ -186,11 +172,6 @@ WRONG: dict[str, dict[str, tuple[str, ...]]] = {
         "the cache or a replica": (
             "{matchLabels: {app: cache}}",
             "{matchExpressions: [{key: app, operator: In, values: [cache, api]}]}",
-            STRANGERS,
-        ),
-        "whoever is none of those seen": (
-            "{matchLabels: {app: cache}}",
-            "{matchExpressions: [{key: app, operator: NotIn, values: [shop-cache, noise]}]}",
             STRANGERS,
         ),
         "whoever is none of those seen, and has a label": (
@@ -240,30 +221,15 @@ WRONG: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "05-spreading": {
         "a wish": ("DoNotSchedule", "ScheduleAnyway", "eu-1c is full: replicas wait rather than crowd the other zones"),
-        "all but one team's pods": (
-            SHOP,
-            "        labelSelector: {matchExpressions: [{key: app, operator: NotIn, values: [batch]}]}",
-            OWN_REPLICAS,
-        ),
         "all but two teams' pods": (
             SHOP,
             "        labelSelector: {matchExpressions: [{key: app, operator: NotIn, values: [batch, queue]}]}",
             OWN_REPLICAS,
         ),
-        "all teams' pods": (
-            SHOP,
-            "        labelSelector: {matchExpressions: [{key: app, operator: Exists}]}",
-            "other teams' pods are everywhere: only the shop's own replicas are counted",
-        ),
         "all pods": (SHOP, "        labelSelector: {}", "no zone has more than one replica more than another"),
         "nobody": (
             "        labelSelector: {matchLabels: {app: shop}}\n",
             "",
-            "no zone has more than one replica more than another",
-        ),
-        "pods of another name": (
-            SHOP,
-            SHOP.replace("app: shop", "app: web"),
             "no zone has more than one replica more than another",
         ),
         "over nodes": (
@@ -276,7 +242,6 @@ WRONG: dict[str, dict[str, tuple[str, ...]]] = {
             "failure-domain.beta.kubernetes.io/zone",
             "all six replicas have a node",
         ),
-        "a larger skew": ("maxSkew: 1", "maxSkew: 3", "no zone has more than one replica more than another"),
         "a skew of two": ("maxSkew: 1", "maxSkew: 2", "eu-1c is full: replicas wait rather than crowd the other zones"),
         "more zones than there are": (
             CONSTRAINT,
@@ -297,13 +262,6 @@ WRONG: dict[str, dict[str, tuple[str, ...]]] = {
             "containerPort: 9100, hostPort: 9100, hostIP: 127.0.0.1",
             "invoice runs on n-3",
         ),
-        "the port stays, the selector goes": (
-            "  nodeSelector: {disk: ssd}\n",
-            "",
-            "containerPort: 9100",
-            "containerPort: 9100, hostPort: 9100",
-            "it still asks for an SSD",
-        ),
         "the node's own label": ("{disk: ssd}", "{disk: ssd, kubernetes.io/hostname: n-3}", "nothing names a node"),
         "a zone by its name": (
             "{disk: ssd}",
@@ -320,10 +278,8 @@ WRONG: dict[str, dict[str, tuple[str, ...]]] = {
     "07-priority": {
         "the dearest first": (CHEAP, "min(10, cents // 10)", "the cheaper, the better"),
         "a point for ten begun": (CHEAP, "max(0, 10 - -(-cents // 10))", POINTS_ARE),
-        "12 cents are 8": (CHEAP, "max(0, 9 - cents // 10)", POINTS_ARE),
         "rounded": (CHEAP, "max(0, round(10 - cents / 10))", EDGES),
         "cut": (CHEAP, "max(0, int(10 - cents / 10))", POINTS_ARE),
-        "a share of the dearest": (CHEAP, "max(0, (90 - cents) * 10 // 90)", POINTS_ARE),
         "never less than 1": (CHEAP, "max(1, 10 - cents // 10)", POINTS_ARE),
         "unknown prices count as none": ('"100"', '"0"', "a node without a price comes last"),
         "unknown prices count as fair": ('"100"', '"50"', POINTS_ARE),
@@ -355,30 +311,18 @@ WRONG: dict[str, dict[str, tuple[str, ...]]] = {
         "one seat too many": ("seats > taken", "seats >= taken", "attic's only seat is taken"),
         "a seat where there is no label": ('"seats", "0"', '"seats", "1"', "a node without the label has no seats"),
         "a seat where there is no number": ("else 0", "else 9", "another studio: a label that is no number is no seat"),
-        "another reason": ("no free seat", "full", "draw-3 finds no seat"),
         "a longer reason": ("no free seat", "no free seat left", "draw-3 finds no seat"),
-        "a reason before the words": ("no free seat", "sorry, no free seat", "draw-3 finds no seat"),
         "a second reason": ('["no free seat"]', '["no free seat", "ask at the desk"]', "attic's only seat is taken"),
         "anything but no": (
             'labels.get("needs-seat") == "yes"',
             'labels.get("needs-seat", "no") != "no"',
             "another studio: who may need a seat later needs none now",
         ),
-        "the node in the reason": (
-            '["no free seat"]',
-            '[f"no free seat on {node_info.node.metadata.name}"]',
-            "draw-3 finds no seat",
-        ),
     },
     "09-packing-policy": {
         "both priorities": (
             "priorities:",
             "priorities:\n- name: LeastRequestedPriority\n  weight: 1",
-            "a fuller cluster: the fullest node is filled first, then the next",
-        ),
-        "balance alone": (
-            "MostRequestedPriority",
-            "BalancedResourceAllocation",
             "a fuller cluster: the fullest node is filled first, then the next",
         ),
         "no priority": (
@@ -409,7 +353,6 @@ WRONG: dict[str, dict[str, tuple[str, ...]]] = {
             ),
             "a fuller cluster: the fuller a node, the more points it has",
         ),
-        "no predicate at all": ("priorities:", "predicates: []\npriorities:", "nobody runs on win-1"),
     },
     "10-extender": {
         "scored, not refused": ("> TOO_WARM", "> 99", "hot-1 is refused in the extender's words"),
@@ -431,7 +374,6 @@ WRONG: dict[str, dict[str, tuple[str, ...]]] = {
         ),
         "a point for two degrees": (POINTS, "max(0, min(10, (TOO_WARM - celsius(node)) // 2))", POINTS_ARE),
         "weighted twice": (POINTS, POINTS + " * 10", POINTS_ARE),
-        "the warmest first": (POINTS, "max(0, min(10, celsius(node) - 20))", "render runs on north-1"),
         "who is not measured is cool": (
             '"rack-celsius", TOO_WARM',
             '"rack-celsius", 20',
@@ -454,13 +396,11 @@ WRONG: dict[str, dict[str, tuple[str, ...]]] = {
             '"failedNodes": {}',
             "hot-1 is refused in the extender's words",
         ),
-        "other words": ("rack at {celsius(node)} C", "too warm", "hot-1 is refused in the extender's words"),
     },
     "11-preemption": {
         "one may be disturbed": ("disruptionsAllowed: 0", "disruptionsAllowed: 1", LEAVES),
         "a budget for everybody": ("    matchLabels: {app: ledger}", "    matchLabels: {}", LEAVES),
         "a budget for nobody": ("  selector:\n    matchLabels: {app: ledger}\n", "", LEAVES),
-        "a budget for the wrong one": ("app: ledger", "app: report", LEAVES),
         "a budget in another namespace": ("{name: ledger}\nspec", "{name: ledger, namespace: shop}\nspec", LEAVES),
         "a budget for all but report": (
             "    matchLabels: {app: ledger}",
@@ -480,12 +420,6 @@ WRONG: dict[str, dict[str, tuple[str, ...]]] = {
         ),
         "as spread as ever": ("MostAllocated", "LeastAllocated", "they run on two nodes, as they did"),
         "nothing scores": (FIT, "", f"another night: {AS_BEFORE}"),
-        "cpu alone": (AMOUNTS, "resources: [{name: cpu, weight: 1}]", f"a night with much memory in use: {AS_BEFORE}"),
-        "memory alone": (
-            AMOUNTS,
-            "resources: [{name: memory, weight: 1}]",
-            f"a night with much cpu in use: {AS_BEFORE}",
-        ),
         "memory counts more": (
             AMOUNTS,
             AMOUNTS.replace("memory, weight: 1", "memory, weight: 3"),
@@ -531,14 +465,12 @@ WRONG: dict[str, dict[str, tuple[str, ...]]] = {
             "two gangs wait, and one gives up: the other gang keeps its place until its own time is over",
         ),
         "a second too patient": ("SECONDS = 30.0", "SECONDS = 31.0", BACK),
-        "a little too patient": ("SECONDS = 30.0", "SECONDS = 44.0", BACK),
         "nobody is told": (GIVEN_UP, "pass", BACK),
         "they are let go instead": (
             GIVEN_UP,
             "held.allow(self.name)",
             "a gang whose third pod never comes: no gang starts in part",
         ),
-        "too patient": ("SECONDS = 30.0", "SECONDS = 300.0", BACK),
         "gangs mixed": (
             "gang is not None and gang_of(held.pod) == gang",
             "gang_of(held.pod)",

@@ -286,14 +286,6 @@ def test_a_pod_that_is_gone_is_not_asked_about() -> None:
         VERBS["decision"](scene, {})
 
 
-def test_what_was_undone_is_said() -> None:
-    """And what was done again."""
-    scene = opened()
-    done = edit(scene, do="cordon", node="a")["text"]
-    assert VERBS["undo"](scene, {})["text"] == f"Undone: {done}"
-    assert VERBS["redo"](scene, {})["text"] == f"Done again: {done}"
-
-
 def test_a_release_that_cannot_read_the_configuration_takes_the_migrated_one() -> None:
     """Asked for plainly it is refused; the side keeps its id, and one step back it is what it was."""
     scene = opened()

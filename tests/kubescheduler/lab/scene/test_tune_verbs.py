@@ -101,14 +101,6 @@ def test_a_text_of_which_no_engine_can_be_made_is_refused() -> None:
         edit(scene, "configure", kind="policy", text="kind: Policy\napiVersion: v1\n")
 
 
-def test_arguments_come_back_in_the_form() -> None:
-    """As values of the fields."""
-    scene = opened("1.36")
-    edit(scene, "args", rule="NodeResourcesFit", args={"scoringStrategy": {"type": "MostAllocated"}})
-    fields = next(one["schema"] for one in tune(scene, {})["args"] if one["rule"] == "NodeResourcesFit")
-    assert next(field["value"] for field in fields if field["path"] == "scoringStrategy.type") == "MostAllocated"
-
-
 Manifest = dict[str, Any]
 
 

@@ -1,8 +1,9 @@
-"""Tests of v1alpha1 as release 1.18 reads it: one profile whose plugins count, a provider or a Policy by its side."""
+"""v1alpha1 as release 1.18 reads it, one profile whose plugins count, and as 1.16 reads and writes it, at the end."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +11,16 @@ import pytest
 
 from clusterstate.errors import ConfigError
 from kubescheduler.config.component.component_format import ConfigMapName, Lifted
-from kubescheduler.config.v1alpha1 import lifted_v1alpha1
+from kubescheduler.config.v1alpha1 import V1Alpha1Config, lifted_v1alpha1, read_v1alpha1, v1alpha1_document
 from kubescheduler.engine.spec import EngineSpec, engine_for, no_notice
-from kubescheduler.framework.contract.profile import Point, SchedulerConfig
+from kubescheduler.framework.contract.profile import LeaderElection, Point, SchedulerConfig
 from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityArgs
 
 GROUP = "kubescheduler.config.k8s.io"
 
 
-def document(**keys: Any) -> dict[str, Any]:
-    return {"apiVersion": f"{GROUP}/v1alpha1", "kind": "KubeSchedulerConfiguration", **keys}
+def document(version: str = "v1alpha1", **keys: Any) -> dict[str, Any]:
+    return {"apiVersion": f"{GROUP}/{version}", "kind": "KubeSchedulerConfiguration", **keys}
 
 
 def lifted(**keys: Any) -> Lifted:
@@ -68,19 +69,23 @@ def test_the_profile(given: dict[str, Any], expected: dict[str, Any]) -> None:
 
 
 FILE = {"policy": {"file": {"path": "/etc/policy.cfg"}}}
+MAP = {"policy": {"configMap": {"name": "p"}}}
 SOURCES: dict[str, tuple[dict[str, Any], tuple[Any, ...]]] = {
     "nothing": ({}, ("DefaultProvider", None, None)),
     "provider": ({"provider": "ClusterAutoscalerProvider"}, ("ClusterAutoscalerProvider", None, None)),
     "file": (FILE, (None, "/etc/policy.cfg", None)),
-    "configmap": ({"policy": {"configMap": {"name": "p"}}}, (None, None, ConfigMapName("kube-system", "p"))),
+    "configmap": (MAP, (None, None, ConfigMapName("kube-system", "p"))),
     "both": ({**FILE, "provider": "DefaultProvider"}, ("DefaultProvider", None, None)),
 }
 
 
+@pytest.mark.parametrize("reader", [lambda **keys: read_v1alpha1(document(**keys)), lifted], ids=["1.16", "1.18"])
 @pytest.mark.parametrize(("source", "expected"), SOURCES.values(), ids=SOURCES)
-def test_the_source(source: dict[str, Any], expected: tuple[Any, ...]) -> None:
-    """A provider goes before a policy."""
-    found = lifted(algorithmSource=source)
+def test_the_source(
+    reader: Callable[..., V1Alpha1Config | Lifted], source: dict[str, Any], expected: tuple[Any, ...]
+) -> None:
+    """A provider goes before a policy, a ConfigMap is of kube-system unless it says otherwise."""
+    found = reader(algorithmSource=source)
     assert (found.provider, found.policy_file, found.policy_configmap) == expected
 
 
@@ -219,3 +224,98 @@ def test_a_scenario(policy: dict[str, Any]) -> None:
         engine_for(flags, None, None, document(algorithmSource={"provider": "Mine"}))
     with pytest.raises(ConfigError, match=r"algorithmSource\.policy: it is elsewhere, in .*policy\.json"):
         engine_for(flags, None, None, document(algorithmSource=policy))
+
+
+# --- 1.16 ----------------------------------------------------------------------------------
+
+
+def problems(found: dict[str, Any], *, strict: bool = False) -> tuple[str, ...]:
+    with pytest.raises(ConfigError) as caught:
+        read_v1alpha1(found, strict=strict)
+    return caught.value.problems
+
+
+def test_defaults_1_16() -> None:
+    """What is not said is as 1.16 has it: the default provider, an endpoints lock, no profiling."""
+    config = read_v1alpha1(document())
+    assert config == V1Alpha1Config(provider="DefaultProvider")
+    assert config.leader_election == LeaderElection(resource_lock="endpoints")
+    assert (config.enable_profiling, config.bind_timeout_seconds) == (False, 600)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"lockObjectName": "mine"}, ("mine", "kube-system")),
+        ({"resourceName": "mine", "resourceNamespace": "ours"}, ("mine", "ours")),
+        ({"lockObjectName": "mine", "resourceName": "mine"}, ("mine", "kube-system")),
+    ],
+    ids=["old", "new", "both"],
+)
+def test_lock_names(given: dict[str, str], expected: tuple[str, str]) -> None:
+    """Either spelling names the lock."""
+    election = read_v1alpha1(document(leaderElection=given)).leader_election
+    assert (election.resource_name, election.resource_namespace) == expected
+
+
+def test_unknown_keys() -> None:
+    """They are ignored with a note, and refused when that is asked for."""
+    found = document(failureDomains="a,b", schedulername="mine")
+    config = read_v1alpha1(found)
+    assert config.scheduler_name == "default-scheduler"
+    assert config.notes == (
+        "failureDomains: unknown key: release 1.16 ignores it",
+        "schedulername: unknown key: release 1.16 ignores it; did you mean schedulerName?",
+    )
+    assert len(problems(found, strict=True)) == 2
+
+
+@pytest.mark.parametrize(
+    ("found", "text"),
+    [
+        (
+            document("v1"),
+            f"apiVersion: release 1.16 does not read {GROUP}/v1; 1.16 reads v1alpha1; this is for a later --release",
+        ),
+        (
+            {"apiVersion": "componentconfig/v1alpha1", "kind": "KubeSchedulerConfiguration"},
+            "release 1.16 does not read",
+        ),
+        ({"kind": "Policy", "apiVersion": "v1"}, "give the file as --policy-config-file"),
+        (document(algorithmSource={**FILE, "provider": ""}), "algorithmSource.provider: it is empty, and still goes"),
+        (document(plugins={"score": {"enabled": [{"name": "Mine"}]}}), "there is no plugin Mine"),
+    ],
+    ids=["version", "group", "policy", "no-provider", "plugin"],
+)
+def test_faults_1_16(found: dict[str, Any], text: str) -> None:
+    """Each says where and what."""
+    assert text in "\n".join(problems(found))
+
+
+def test_an_empty_policy_is_written() -> None:
+    """It is neither a provider nor elsewhere."""
+    config = read_v1alpha1(document(algorithmSource={"policy": {}}))
+    assert v1alpha1_document(config)["algorithmSource"] == {"policy": {}}
+    assert read_v1alpha1(v1alpha1_document(config)) == config
+
+
+def test_what_is_written_is_read_again() -> None:
+    """The whole of it, under both spellings of the lock."""
+    config = read_v1alpha1(
+        document(
+            schedulerName="mine",
+            algorithmSource=MAP,
+            hardPodAffinitySymmetricWeight=7,
+            percentageOfNodesToScore=40,
+            disablePreemption=True,
+            bindTimeoutSeconds=5,
+            leaderElection={"leaderElect": False, "leaseDuration": "60s", "lockObjectName": "mine"},
+            clientConnection={"qps": 12.5, "kubeconfig": "/etc/k"},
+            healthzBindAddress=":80",
+            enableProfiling=True,
+        )
+    )
+    written = v1alpha1_document(config)
+    assert read_v1alpha1(written) == config
+    assert written["leaderElection"]["lockObjectName"] == written["leaderElection"]["resourceName"] == "mine"
+    assert written["healthzBindAddress"] == "0.0.0.0:80"
