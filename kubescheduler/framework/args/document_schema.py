@@ -201,13 +201,7 @@ def _requirement(key: str = "", operator: str = "", values: tuple[str, ...] = ()
 
 def requirements(name: str) -> Kind:
     """A list of requirements; ``name``: Go's name of their type."""
-    return ListOf(
-        Struct(
-            name,
-            _requirement,
-            (Field("key", "key", TEXT), Field("operator", "operator", TEXT), Field("values", "values", ListOf(TEXT))),
-        )
-    )
+    return ListOf(Struct(name, _requirement, fields(key=TEXT, operator=TEXT, values=ListOf(TEXT))))
 
 
 Resources = tuple[tuple[str, int], ...]
@@ -230,21 +224,12 @@ def _point(utilization: int = 0, score: int = 0) -> tuple[int, int]:
 
 
 RESOURCES = Field(
-    "resources",
-    "resources",
-    ListOf(Struct("ResourceSpec", _resource, (Field("name", "name", TEXT), Field("weight", "weight", INT64)))),
-    always=True,
+    "resources", "resources", ListOf(Struct("ResourceSpec", _resource, fields(name=TEXT, weight=INT64))), always=True
 )
 SHAPE = Field(
     "shape",
     "shape",
-    ListOf(
-        Struct(
-            "UtilizationShapePoint",
-            _point,
-            (Field("utilization", "utilization", INT32), Field("score", "score", INT32)),
-        )
-    ),
+    ListOf(Struct("UtilizationShapePoint", _point, fields(utilization=INT32, score=INT32))),
     always=True,
 )
 

@@ -10,7 +10,7 @@ import msgspec
 from clusterstate.objects import Pod
 from kubescheduler.core.preemption_choice import Preemption
 from kubescheduler.core.status import Status
-from kubescheduler.framework.args.document_schema import INT32, ArgsType, Field
+from kubescheduler.framework.args.document_schema import INT32, ArgsType, fields
 from kubescheduler.framework.args.field_errors import PERCENT, FieldError, invalid, plain
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.profile import Point
@@ -257,10 +257,7 @@ def _errors_1_36(args: DefaultPreemptionArgs) -> Iterator[FieldError]:
 
 ARGS_1_20 = ArgsType(
     DefaultPreemptionArgs,
-    (
-        Field("minCandidateNodesPercentage", "min_candidate_nodes_percentage", INT32),
-        Field("minCandidateNodesAbsolute", "min_candidate_nodes_absolute", INT32),
-    ),
+    fields(min_candidate_nodes_percentage=INT32, min_candidate_nodes_absolute=INT32),
     """
 How many candidates are enough where nodes are sampled, as with a percentageOfNodesToScore below 100: the larger of the
 two numbers. Otherwise kubescheduler tries every node; see [deviations](../explanation/deviations.md).""",

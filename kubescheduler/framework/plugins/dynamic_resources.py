@@ -36,7 +36,7 @@ from clusterstate.errors import ConfigError, SchedulingError
 from clusterstate.objects import Allocation, OwnerReference, PendingAllocation, Pod, ResourceClaim
 from kubecel.api_names import go_quote
 from kubescheduler.core.status import Code, Status
-from kubescheduler.framework.args.document_schema import GO_DURATION, ArgsType, Field
+from kubescheduler.framework.args.document_schema import GO_DURATION, ArgsType, fields
 from kubescheduler.framework.args.field_errors import INVALID, FieldError, forbidden, refuse
 from kubescheduler.framework.contract.cycle_state import CycleState, StateNotFoundError
 from kubescheduler.framework.contract.go_durations import SECOND, format_duration
@@ -560,10 +560,7 @@ def _invalid_duration(path: str, nanoseconds: int, text: str) -> FieldError:
 
 ARGS = ArgsType(
     DynamicResourcesArgs,
-    (
-        Field("filterTimeout", "filter_timeout", GO_DURATION),
-        Field("bindingTimeout", "binding_timeout", GO_DURATION),
-    ),
+    fields(filter_timeout=GO_DURATION, binding_timeout=GO_DURATION),
     "How long one node may take to find devices, 0: as long as it takes; how long PreBind waits.",
     errors=_errors,
     checked_with_config=True,

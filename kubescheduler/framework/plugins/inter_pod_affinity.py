@@ -17,7 +17,7 @@ from clusterstate.selectors.pod_affinity import (
     TERMS_1_36,
     TermRules,
 )
-from kubescheduler.framework.args.document_schema import BOOL, INT32, ArgsType, Field
+from kubescheduler.framework.args.document_schema import BOOL, INT32, ArgsType, Field, fields
 from kubescheduler.framework.args.field_errors import PERCENT, FieldError, invalid, refuse
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin, Sign
@@ -186,7 +186,7 @@ def _errors_1_36(args: InterPodAffinityArgs) -> Iterator[FieldError]:
 
 ARGS_1_20 = ArgsType(
     InterPodAffinityArgs,
-    (Field("hardPodAffinityWeight", "hard_pod_affinity_weight", INT32),),
+    fields(hard_pod_affinity_weight=INT32),
     """
 What a running pod's required affinity to the new pod counts, 0–100. With `ignorePreferredTermsOfExistingPods` nothing
 is scored for pods without preferred terms of their own.""",

@@ -20,7 +20,7 @@ from clusterstate.selectors.matching import (
 )
 from clusterstate.selectors.node_selection import preferred_weights, selects_nodes
 from clusterstate.snapshot import Snapshot
-from kubescheduler.framework.args.document_schema import INT32, ArgsType, Field, ListOf, Struct, requirements
+from kubescheduler.framework.args.document_schema import INT32, ArgsType, Field, ListOf, Struct, fields, requirements
 from kubescheduler.framework.args.field_errors import INVALID, FieldError, node_selector, preferred_terms, refuse
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
@@ -242,9 +242,8 @@ def _preferred(weight: int = 0, preference: NodeSelectorTerm = NO_TERM) -> Prefe
 _TERM = Struct(
     "NodeSelectorTerm",
     NodeSelectorTerm,
-    (
-        Field("matchExpressions", "match_expressions", requirements("NodeSelectorRequirement")),
-        Field("matchFields", "match_fields", requirements("NodeSelectorRequirement")),
+    fields(
+        match_expressions=requirements("NodeSelectorRequirement"), match_fields=requirements("NodeSelectorRequirement")
     ),
 )
 _SELECTOR = Struct(
@@ -253,11 +252,7 @@ _SELECTOR = Struct(
     (Field("nodeSelectorTerms", "terms", ListOf(_TERM), always=True),),
     parts=lambda terms: {"terms": terms},
 )
-_PREFERRED_TERM = Struct(
-    "PreferredSchedulingTerm",
-    _preferred,
-    (Field("weight", "weight", INT32), Field("preference", "preference", _TERM)),
-)
+_PREFERRED_TERM = Struct("PreferredSchedulingTerm", _preferred, fields(weight=INT32, preference=_TERM))
 _AFFINITY = Struct(
     "NodeAffinity",
     AddedAffinity,
@@ -267,7 +262,7 @@ _AFFINITY = Struct(
 
 ARGS_1_20 = ArgsType(
     NodeAffinityArgs,
-    (Field("addedAffinity", "added_affinity", _AFFINITY),),
+    fields(added_affinity=_AFFINITY),
     """
 Node affinity that every pod of the profile has besides its own. Keys are those of `spec.affinity.nodeAffinity`.""",
     errors=_errors_1_20,

@@ -28,6 +28,7 @@ from kubescheduler.framework.args.document_schema import (
     Resources,
     Shape,
     Struct,
+    fields,
     shape_errors,
 )
 from kubescheduler.framework.args.field_errors import (
@@ -386,10 +387,7 @@ _SCORING = Struct(
 
 ARGS_1_20 = ArgsType(
     NodeResourcesFitArgs,
-    (
-        Field("ignoredResources", "ignored_resources", ListOf(TEXT)),
-        Field("ignoredResourceGroups", "ignored_resource_groups", ListOf(TEXT)),
-    ),
+    fields(ignored_resources=ListOf(TEXT), ignored_resource_groups=ListOf(TEXT)),
     """
 Extended resources that are not tested, by name or by what stands before the `/`. In 1.36 `scoringStrategy` says what
 is best: type LeastAllocated, MostAllocated or RequestedToCapacityRatio. Only the last has, and needs, a `shape`; its

@@ -17,7 +17,7 @@ from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubecel.api_names import go_quote
-from kubescheduler.framework.args.document_schema import TEXT, ArgsType, Field, ListOf
+from kubescheduler.framework.args.document_schema import TEXT, ArgsType, ListOf, fields
 from kubescheduler.framework.args.field_errors import FieldError, invalid, plain, refuse
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
@@ -332,11 +332,11 @@ def _errors_1_21(args: NodeLabelArgs) -> Iterator[FieldError]:
 
 NODE_LABEL_ARGS = ArgsType(
     NodeLabelArgs,
-    (
-        Field("presentLabels", "present_labels", ListOf(TEXT)),
-        Field("absentLabels", "absent_labels", ListOf(TEXT)),
-        Field("presentLabelsPreference", "present_labels_preference", ListOf(TEXT)),
-        Field("absentLabelsPreference", "absent_labels_preference", ListOf(TEXT)),
+    fields(
+        present_labels=ListOf(TEXT),
+        absent_labels=ListOf(TEXT),
+        present_labels_preference=ListOf(TEXT),
+        absent_labels_preference=ListOf(TEXT),
     ),
     "Labels that must be there, that must not, and the same as preferences. None may be on both sides.",
     errors=_errors,

@@ -26,6 +26,7 @@ from kubescheduler.framework.args.document_schema import (
     ListOf,
     MapOf,
     Struct,
+    fields,
     requirements,
 )
 from kubescheduler.framework.args.field_errors import (
@@ -332,32 +333,18 @@ def _constraint(
 _SELECTOR = Struct(
     "LabelSelector",
     LabelSelector,
-    (
-        Field("matchLabels", "match_labels", MapOf(TEXT)),
-        Field("matchExpressions", "match_expressions", requirements("LabelSelectorRequirement")),
-    ),
+    fields(match_labels=MapOf(TEXT), match_expressions=requirements("LabelSelectorRequirement")),
 )
-_CONSTRAINT_1_20 = (
-    Field("maxSkew", "max_skew", INT32),
-    Field("topologyKey", "topology_key", TEXT),
-    Field("whenUnsatisfiable", "when_unsatisfiable", TEXT),
-    Field("labelSelector", "label_selector", _SELECTOR),
-)
+_CONSTRAINT_1_20 = fields(max_skew=INT32, topology_key=TEXT, when_unsatisfiable=TEXT, label_selector=_SELECTOR)
 _CONSTRAINT_1_36 = (
     *_CONSTRAINT_1_20,
-    Field("minDomains", "min_domains", INT32),
-    Field("nodeAffinityPolicy", "node_affinity_policy", TEXT),
-    Field("nodeTaintsPolicy", "node_taints_policy", TEXT),
-    Field("matchLabelKeys", "match_label_keys", ListOf(TEXT)),
+    *fields(min_domains=INT32, node_affinity_policy=TEXT, node_taints_policy=TEXT, match_label_keys=ListOf(TEXT)),
 )
 
 
 def _fields(constraint: tuple[Field, ...]) -> tuple[Field, ...]:
     constraints = ListOf(Struct("TopologySpreadConstraint", _constraint, constraint))
-    return (
-        Field("defaultConstraints", "default_constraints", constraints),
-        Field("defaultingType", "defaulting_type", TEXT),
-    )
+    return fields(default_constraints=constraints, defaulting_type=TEXT)
 
 
 ARGS_1_20 = ArgsType(

@@ -16,7 +16,7 @@ from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_owners import default_selector_1_20, default_selector_1_36
 from clusterstate.snapshot import Snapshot
-from kubescheduler.framework.args.document_schema import TEXT, ArgsType, Field, ListOf
+from kubescheduler.framework.args.document_schema import TEXT, ArgsType, ListOf, fields
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
@@ -184,10 +184,7 @@ def service_affinity_1_22(args: ServiceAffinityArgs | None, handle: Handle) -> C
 
 SERVICE_AFFINITY_ARGS = ArgsType(
     ServiceAffinityArgs,
-    (
-        Field("affinityLabels", "affinity_labels", ListOf(TEXT)),
-        Field("antiAffinityLabelsPreference", "anti_affinity_labels_preference", ListOf(TEXT)),
-    ),
+    fields(affinity_labels=ListOf(TEXT), anti_affinity_labels_preference=ListOf(TEXT)),
     "Labels that pods of a service share, and labels over whose values they spread.",
 )
 

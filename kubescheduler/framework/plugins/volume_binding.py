@@ -45,7 +45,7 @@ from clusterstate.volumes.volume_decision import (
 )
 from kubecel.api_names import go_quote
 from kubescheduler.core.status import Code, Status
-from kubescheduler.framework.args.document_schema import INT64, SHAPE, ArgsType, Field, Shape, shape_errors
+from kubescheduler.framework.args.document_schema import INT64, SHAPE, ArgsType, Shape, fields, shape_errors
 from kubescheduler.framework.args.field_errors import INVALID, FieldError, invalid, plain, refuse
 from kubescheduler.framework.contract.cycle_state import CycleState, StateNotFoundError
 from kubescheduler.framework.contract.handle import Handle
@@ -668,7 +668,7 @@ def _build_under(gate: str, feature_gates: Mapping[str, bool]) -> Callable[..., 
 
 ARGS_1_20 = ArgsType(
     VolumeBindingArgs,
-    (Field("bindTimeoutSeconds", "bind_timeout_seconds", INT64),),
+    fields(bind_timeout_seconds=INT64),
     """
 How long PreBind waits for claims to be bound. `shape` needs feature gate StorageCapacityScoring. 1.20 refuses 0
 seconds, too.""",
