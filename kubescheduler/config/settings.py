@@ -21,7 +21,7 @@ from kubescheduler.config.config_text import parse_document, read_text
 
 FILE_NAME = "kubescheduler.toml"
 
-Settings = Mapping[str, Mapping[str, Any]]
+Settings = Mapping[str, ChainMap[str, Any]]
 """Command → its defaults; a ChainMap of its own table and of what is set for all commands."""
 
 
@@ -48,7 +48,7 @@ def check_settings(settings: Settings, known: Mapping[str, Collection[str]]) -> 
 
     problems = []
     everywhere = {option for options in known.values() for option in options}
-    shared = next((_layers(options)[1] for options in settings.values()), {})
+    shared = next((options.maps[1] for options in settings.values()), {})
     for name, value in shared.items():
         if isinstance(value, dict):
             problems.append(f"[{name}]: there is no such command{nearest(name, known) or _list(known)}")
@@ -56,7 +56,7 @@ def check_settings(settings: Settings, known: Mapping[str, Collection[str]]) -> 
             problems.append(f"{name}: no command has this option{nearest(name, everywhere)}")
     for command, options in settings.items():
         own = known.get(command, ())
-        unknown = (name for name in _layers(options)[0] if name not in own)
+        unknown = (name for name in options.maps[0] if name not in own)
         problems += [f"{command}.{name}: {command} has no such option{nearest(name, own)}" for name in unknown]
     return problems
 
@@ -137,13 +137,6 @@ def _risk(name: str, value: Any) -> str:
     if name in _SPECS and any(_ASKING.search(text) and not _NOT_ASKING.search(text) for text in texts):
         return "may ask extenders (extenders=pass asks none)"
     return ""
-
-
-def _layers(options: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """(a command's own options, those for all commands)."""
-    if isinstance(options, ChainMap):
-        return options.maps[0], options.maps[1]
-    return options, {}
 
 
 def _options(table: Mapping[str, Any]) -> dict[str, Any]:

@@ -33,6 +33,13 @@ UNUSED = ("provider", "hard_pod_affinity_symmetric_weight", "scheduler_name")
 """What has no effect beside ``--config``."""
 
 
+def given_component(flags: EngineFlags) -> tuple[Any, str]:
+    """(the document of ``--config``, or the one that stands in its place; its name). Raises ConfigError."""
+    if flags.component is not None:
+        return configuration_in(flags.component, "config")
+    return read_configuration(Path(flags.config_file or ""))
+
+
 def read_component(flags: EngineFlags) -> V1Alpha1Config | None:
     """What ``--config`` says; None without it.
 
@@ -46,10 +53,7 @@ def read_component(flags: EngineFlags) -> V1Alpha1Config | None:
             f"--config: release {flags.release} reads no component configuration; give it an --algorithm-provider or "
             f"a --policy-config-file, or choose --release 1.16 or {spoken(FRAMEWORK_RELEASES, 'or')}"
         )
-    if flags.component is not None:
-        document, name = configuration_in(flags.component, "config")
-    else:
-        document, name = read_configuration(Path(flags.config_file or ""))
+    document, name = given_component(flags)
     try:
         return read(document, flags.release, strict=flags.strict)
     except ConfigError as error:
@@ -171,10 +175,7 @@ def lifted_component(flags: EngineFlags) -> Lifted | None:
     lifts = flags.record.framework_rules.component.lifts
     if not lifts or (flags.config_file is None and flags.component is None):
         return None
-    if flags.component is not None:
-        document, name = configuration_in(flags.component, "config")
-    else:
-        document, name = read_configuration(Path(flags.config_file or ""))
+    document, name = given_component(flags)
     lift = lifts.get(document.get("apiVersion") or "")
     if lift is None or document.get("kind") != KIND:
         return None

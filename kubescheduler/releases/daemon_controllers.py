@@ -10,7 +10,6 @@ import numpy as np
 
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from predicates.node_identity import pod_match_node_selector_1_20, pod_match_node_selector_1_36
 from predicates.resources import general_predicates_1_4
 from predicates.types import Verdict
 
@@ -112,16 +111,6 @@ def passing(*checks: Check) -> Callable[[Pod, ClusterCache], Mask]:
         return passing
 
     return runs_on
-
-
-def selected_1_20(pod: PodInfo, snapshot: Snapshot) -> Verdict:
-    """The nodes that its selector and required affinity match, 1.20."""
-    return pod_match_node_selector_1_20(None, pod, snapshot)
-
-
-def selected_1_36(pod: PodInfo, snapshot: Snapshot) -> Verdict:
-    """The nodes that its selector and required affinity match, 1.36."""
-    return pod_match_node_selector_1_36(None, pod, snapshot)
 
 
 # --- 1.4 ---------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -67,10 +67,11 @@ from kubescheduler.framework.plugins import (
 from kubescheduler.framework.plugins.plugin_record import AUTOSCALER_PROVIDER, DEFAULT_PROVIDER, Providers, by_name
 from kubescheduler.framework.profiles.profile_map import PROFILES_1_20
 from kubescheduler.releases import edits, v1_4, v1_16
-from kubescheduler.releases.daemon_controllers import passing, selected_1_20
+from kubescheduler.releases.daemon_controllers import passing
 from kubescheduler.releases.edits import after, change
 from kubescheduler.releases.recorded_processes import live_1_20
 from kubescheduler.releases.release import ChangeKind, Edit, FrameworkRules, Release
+from predicates.node_identity import pod_match_node_selector_1_20
 from predicates.taints import pod_tolerates_node_taints_1_20
 
 if TYPE_CHECKING:
@@ -409,6 +410,9 @@ RELEASE = after(
     CHANGES,
     version="1.18.2",
     summary="profiles, v1alpha2, topology spread constraints count",
-    daemons=replace(v1_16.RELEASE.daemons, runs_on=passing(selected_1_20, pod_tolerates_node_taints_1_20)),
+    daemons=replace(
+        v1_16.RELEASE.daemons,
+        runs_on=passing(partial(pod_match_node_selector_1_20, None), pod_tolerates_node_taints_1_20),
+    ),
     accepted=accepted,
 )

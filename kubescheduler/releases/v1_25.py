@@ -36,10 +36,11 @@ from kubescheduler.framework.plugins import (
 )
 from kubescheduler.framework.profiles.profile_map import PROFILES_1_36
 from kubescheduler.releases import edits, v1_4, v1_20, v1_24
-from kubescheduler.releases.daemon_controllers import passing, selected_1_36
+from kubescheduler.releases.daemon_controllers import passing
 from kubescheduler.releases.edits import after, change
 from kubescheduler.releases.release import ChangeKind
 from kubescheduler.sources.cluster_input import Filling, admission
+from predicates.node_identity import pod_match_node_selector_1_36
 from predicates.taints import pod_tolerates_node_taints_1_36
 
 if TYPE_CHECKING:
@@ -107,7 +108,10 @@ AS_LATER = edits.together(
     edits.release_fields(
         view=view,
         filling=Filling(partial(admission, default_manifest_1_36), default_manifest_1_36),
-        daemons=replace(v1_24.RELEASE.daemons, runs_on=passing(selected_1_36, pod_tolerates_node_taints_1_36)),
+        daemons=replace(
+            v1_24.RELEASE.daemons,
+            runs_on=passing(partial(pod_match_node_selector_1_36, None), pod_tolerates_node_taints_1_36),
+        ),
         accepted=accepted,
         reads_gates_at_start=True,
     ),

@@ -12,7 +12,7 @@ import msgspec
 
 from clusterstate.errors import ConfigError
 from kubescheduler.config.component.config_schema import WrittenProfile
-from kubescheduler.framework.args.field_errors import DUPLICATE, INVALID, FieldError, invalid, required
+from kubescheduler.framework.args.field_errors import DUPLICATE, INVALID, PERCENT, FieldError, invalid, required
 from kubescheduler.framework.contract.profile import (
     DEFAULT_SCHEDULER_NAME,
     ClientConnection,
@@ -321,8 +321,6 @@ def with_ignored_1_36(profile: Profile, ignored: tuple[str, ...]) -> Profile:
     entries[at] = (FIT, msgspec.structs.replace(entries[at][1], ignored_resources=ignored))
     return msgspec.structs.replace(profile, plugin_config=tuple(entries))
 
-
-PERCENT = range(101)
 
 Show = Callable[[int], str]
 """A duration in nanoseconds as the release shows it."""

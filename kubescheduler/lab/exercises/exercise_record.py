@@ -122,7 +122,8 @@ class RunRule(Rule, frozen=True):
 
 
 class PodsRule(RunRule, frozen=True):
-    """What has to come of pods: the first field is the pattern of their names, which has to match some."""
+    """What has to come of pods: the first field, ``pods`` or ``pod``, is the pattern of their names, which has to match
+    some."""
 
     def fault_of(self, run: ScenarioRun) -> str:
         """What is wrong, in a sentence; empty when nothing is."""
@@ -137,6 +138,20 @@ class PodsRule(RunRule, frozen=True):
     def _fault_of_one(self, placement: PodPlacement) -> str:
         """What is wrong with one pod."""
         raise NotImplementedError
+
+
+class EveryPodRule(PodsRule, frozen=True):
+    """What has to come of pods that are looked at together."""
+
+    pods: str
+    """Pattern of their names."""
+
+
+class OnePodRule(PodsRule, frozen=True):
+    """What has to come of one pod, or of each that has the name."""
+
+    pod: str
+    """Pattern of its name."""
 
 
 class ExerciseCheck(msgspec.Struct, frozen=True):

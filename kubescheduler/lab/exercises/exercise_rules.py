@@ -12,10 +12,11 @@ from clusterstate.manifests.fields import Fields, describe
 from clusterstate.objects import Pod, PodDisruptionBudget, Taint, TopologySpreadConstraint
 from kubescheduler.lab.exercises.exercise_record import (
     EditableFile,
+    EveryPodRule,
     ExerciseCheck,
     FilesRule,
+    OnePodRule,
     PodPlacement,
-    PodsRule,
     RunRule,
     ScenarioRun,
     StudentFiles,
@@ -41,11 +42,9 @@ def _those(wrong: list[PodPlacement]) -> str:
     return "; ".join(where(each) for each in wrong[:SHOWN]) + more
 
 
-class Bounded(PodsRule, frozen=True):
+class Bounded(EveryPodRule, frozen=True):
     """Of how many there may be."""
 
-    pods: str
-    """Pattern of their names."""
     least: int | None = None
     """So many or more."""
     most: int | None = None
@@ -58,11 +57,9 @@ class Bounded(PodsRule, frozen=True):
             fields.fault("", "say least, most or both")
 
 
-class EveryPlaced(PodsRule, frozen=True):
+class EveryPlaced(EveryPodRule, frozen=True):
     """``placed``: every pod of a name has a node, there are as many as asked for, and none had to wait too long."""
 
-    pods: str
-    """Pattern of their names."""
     count: int | None = None
     """How many there have to be; None: any number but none."""
     by: int | None = None
@@ -77,11 +74,9 @@ class EveryPlaced(PodsRule, frozen=True):
         )
 
 
-class OnNodes(PodsRule, frozen=True):
+class OnNodes(EveryPodRule, frozen=True):
     """``runsOn`` and ``runsNotOn``: every pod of a name runs on one of some nodes, or runs, and on none of them."""
 
-    pods: str
-    """Pattern of their names."""
     nodes: tuple[str, ...]
     """The nodes."""
     there: bool
@@ -166,11 +161,9 @@ class SpreadOver(RunRule, frozen=True):
             yield f"a labelSelector that counts {len(counted)} of these {len(theirs)} pods{more}"
 
 
-class Apart(PodsRule, frozen=True):
+class Apart(EveryPodRule, frozen=True):
     """``apart``: in a simulation no two pods of a name were bound within so many seconds."""
 
-    pods: str
-    """Pattern of their names."""
     seconds: int = 1
     """The least between two of them."""
 
@@ -209,11 +202,9 @@ EXTENDER = "extender"
 """The rule of ``scores`` that stands for extenders."""
 
 
-class RefusedFor(PodsRule, frozen=True):
+class RefusedFor(OnePodRule, frozen=True):
     """``refused``: a node refuses a pod for a reason, or with just these words and no others."""
 
-    pod: str
-    """Pattern of its name."""
     node: str
     """The node."""
     reason: str = ""
@@ -235,11 +226,9 @@ class RefusedFor(PodsRule, frozen=True):
         return f"{self.node} {why}"
 
 
-class FittingNodes(PodsRule, frozen=True):
+class FittingNodes(OnePodRule, frozen=True):
     """``accepted``: nodes that a pod fits, wherever it goes."""
 
-    pod: str
-    """Pattern of its name."""
     nodes: tuple[str, ...]
     """The nodes."""
 
@@ -256,11 +245,9 @@ class FittingNodes(PodsRule, frozen=True):
                 yield f"{node} refuses {placement.name}: {'; '.join(reasons.get(node, ())) or 'without a reason'}"
 
 
-class Tolerates(PodsRule, frozen=True):
+class Tolerates(EveryPodRule, frozen=True):
     """``tolerates``: of the taints of a key the pods tolerate those with these values, and with no other."""
 
-    pods: str
-    """Pattern of their names."""
     key: str
     """The taints' key."""
     values: tuple[str, ...]
@@ -282,11 +269,9 @@ class Tolerates(PodsRule, frozen=True):
                 yield f"tolerates {self.key}={one.value} too"
 
 
-class StaysPending(PodsRule, frozen=True):
+class StaysPending(OnePodRule, frozen=True):
     """``pending``: a pod has no node, and the message says why."""
 
-    pod: str
-    """Pattern of its name."""
     message: str = ""
     """A part of the release's message."""
 
@@ -295,12 +280,10 @@ class StaysPending(PodsRule, frozen=True):
         return "; ".join(map(where, wrong))
 
 
-class ScoresAre(PodsRule, frozen=True):
+class ScoresAre(OnePodRule, frozen=True):
     """``scores``: nodes in the order of a pod's totals, or of one rule's scores, each higher than the next, or each of
     one group higher than each of the next; or exactly such scores."""
 
-    pod: str
-    """Pattern of its name."""
     order: tuple[tuple[str, ...], ...]
     """The nodes in groups, the best first; nothing is asked within a group."""
     values: Mapping[str, int]

@@ -84,6 +84,9 @@ def _counted(found: Decision) -> str:
 
 # --- releases with predicates and priorities -----------------------------------------------------
 
+Outcome = tuple[str, str]
+"""(state, text) of a step."""
+
 
 def _legacy(found: Decision) -> Iterator[AttemptStep]:
     failed = found.error_at
@@ -93,48 +96,43 @@ def _legacy(found: Decision) -> Iterator[AttemptStep]:
         yield AttemptStep("predicates", "Predicates", STOPPED, found.error or "")
     else:
         yield AttemptStep("predicates", "Predicates", _passing(found), _counted(found))
-    yield _scoring(found, failed, "priorities", "Priorities")
-    yield _select(found)
+    yield AttemptStep("priorities", "Priorities", *_scoring(found, failed))
+    yield AttemptStep("select", "Select", *_select(found))
     if found.preemption is not None or failed == "postFilter":
-        yield _preempting(found, "preemption", "Preemption")
-    yield _bind(found)
+        yield AttemptStep("preemption", "Preemption", *_preempting(found))
+    yield AttemptStep("bind", "Bind", *_bind(found))
 
 
-def _scoring(found: Decision, failed: str, step: str, title: str) -> AttemptStep:
+def _scoring(found: Decision, failed: str) -> Outcome:
     if failed == "score":
-        return AttemptStep(step, title, STOPPED, found.error or "")
+        return STOPPED, found.error or ""
     if found.host is None:
-        return AttemptStep(step, title, NONE, "")
+        return NONE, ""
     if not len(found.totals):
-        return AttemptStep(step, title, SKIPPED, "one node fits; the release takes it unscored")
-    return AttemptStep(step, title, PASSED, f"{len(found.totals)} nodes scored by {len(found.scores)} rules")
+        return SKIPPED, "one node fits; the release takes it unscored"
+    return PASSED, f"{len(found.totals)} nodes scored by {len(found.scores)} rules"
 
 
-def _select(found: Decision) -> AttemptStep:
+def _select(found: Decision) -> Outcome:
     if found.host is None:
-        return AttemptStep("select", "Select", NONE, "")
+        return NONE, ""
     best = int((found.totals == found.totals.max()).sum()) if len(found.totals) else 1
-    text = f"{found.host}, one of {best} nodes with the highest total" if best > 1 else found.host
-    return AttemptStep("select", "Select", PASSED, text)
+    return PASSED, f"{found.host}, one of {best} nodes with the highest total" if best > 1 else found.host
 
 
-def _preempting(found: Decision, step: str, title: str) -> AttemptStep:
+def _preempting(found: Decision) -> Outcome:
     if found.error_at == "postFilter":
-        return AttemptStep(step, title, STOPPED, found.error or "")
+        return STOPPED, found.error or ""
     if found.preemption is not None and found.preemption.chosen:
         node = found.nominated or found.preemption.chosen[0]
         victims = found.preemption.candidates.get(node)
         gone = 0 if victims is None else len(victims.pods)
-        return AttemptStep(step, title, PASSED, f"evicting {gone} pod{'s' * (gone != 1)} makes room on {node}")
-    return AttemptStep(
-        step, title, STOPPED, found.post_filter_message or "evicting pods of lower priority makes room nowhere"
-    )
+        return PASSED, f"evicting {gone} pod{'s' * (gone != 1)} makes room on {node}"
+    return STOPPED, found.post_filter_message or "evicting pods of lower priority makes room nowhere"
 
 
-def _bind(found: Decision) -> AttemptStep:
-    if found.host is None:
-        return AttemptStep("bind", "Bind", NONE, "")
-    return AttemptStep("bind", "Bind", PASSED, f"the pod is bound to {found.host}")
+def _bind(found: Decision) -> Outcome:
+    return (NONE, "") if found.host is None else (PASSED, f"the pod is bound to {found.host}")
 
 
 # --- releases with plugins -----------------------------------------------------------------------
@@ -144,62 +142,58 @@ def _framework(found: Decision, scheduler: PodScheduler) -> Iterator[AttemptStep
     foreign = scheduler.foreign(found.pod)
     points = scheduler.points(found.pod)
     failed = found.error_at
-    yield _gates(found, foreign, points.get("preEnqueue", ()))
+    yield AttemptStep("gates", "PreEnqueue", *_gates(found, foreign, points.get("preEnqueue", ())))
     yield AttemptStep("queue", "Queue", STOPPED if foreign else PASSED if found.tried else NONE, foreign)
-    yield _pre_filter(found, failed)
-    yield _filter(found, failed)
-    yield _post_filter(found)
-    scoring = _scoring(found, failed, "score", "Score")
-    yield AttemptStep("preScore", "PreScore", PASSED if scoring.state == STOPPED else scoring.state, "")
-    yield scoring
-    yield AttemptStep("normalise", "Normalise", NONE if scoring.state == STOPPED else scoring.state, "")
-    yield _select(found)
+    yield AttemptStep("preFilter", "PreFilter", *_pre_filter(found, failed))
+    yield AttemptStep("filter", "Filter", *_filter(found, failed))
+    yield AttemptStep("postFilter", "PostFilter", *_post_filter(found))
+    scored, text = _scoring(found, failed)
+    yield AttemptStep("preScore", "PreScore", PASSED if scored == STOPPED else scored, "")
+    yield AttemptStep("score", "Score", scored, text)
+    yield AttemptStep("normalise", "Normalise", NONE if scored == STOPPED else scored, "")
+    yield AttemptStep("select", "Select", *_select(found))
     for step, title in (("reserve", "Reserve"), ("permit", "Permit")):
         plugins = points.get(step, ())
         state = NONE if found.host is None else PASSED if plugins else SKIPPED
         yield AttemptStep(step, title, state, ", ".join(plugins))
-    yield _bind(found)
+    yield AttemptStep("bind", "Bind", *_bind(found))
 
 
-def _gates(found: Decision, foreign: str, plugins: tuple[str, ...]) -> AttemptStep:
+def _gates(found: Decision, foreign: str, plugins: tuple[str, ...]) -> Outcome:
     if found.tried or foreign:
-        return AttemptStep(
-            "gates", "PreEnqueue", NONE if foreign else PASSED if plugins else SKIPPED, ", ".join(plugins)
-        )
-    return AttemptStep("gates", "PreEnqueue", STOPPED, found.message)
+        return NONE if foreign else PASSED if plugins else SKIPPED, ", ".join(plugins)
+    return STOPPED, found.message
 
 
-def _pre_filter(found: Decision, failed: str) -> AttemptStep:
+def _pre_filter(found: Decision, failed: str) -> Outcome:
     if not found.tried:
-        return AttemptStep("preFilter", "PreFilter", NONE, "")
+        return NONE, ""
     if failed == "preFilter":
-        return AttemptStep("preFilter", "PreFilter", STOPPED, found.error or "")
+        return STOPPED, found.error or ""
     if found.pre_filter_rejection is not None:
-        return AttemptStep("preFilter", "PreFilter", STOPPED, found.pre_filter_message)
+        return STOPPED, found.pre_filter_message
     if found.absent is not None:
         names, left = ", ".join(found.pre_filter_plugins), int(found.looked_at.sum())
-        return AttemptStep(
-            "preFilter", "PreFilter", PASSED, f"{names} leaves {left} node{'s' * (left != 1)} to look at"
-        )
-    return AttemptStep("preFilter", "PreFilter", PASSED, "")
+        return PASSED, f"{names} leaves {left} node{'s' * (left != 1)} to look at"
+    return PASSED, ""
 
 
-def _filter(found: Decision, failed: str) -> AttemptStep:
+def _filter(found: Decision, failed: str) -> Outcome:
     if not found.tried or failed == "preFilter" or found.pre_filter_rejection is not None:
-        return AttemptStep("filter", "Filter", NONE, "")
+        return NONE, ""
     if failed == "filter":
-        return AttemptStep("filter", "Filter", STOPPED, found.error or "")
+        return STOPPED, found.error or ""
     if found.from_kept_ranking:
-        return AttemptStep("filter", "Filter", PASSED, f"{found.host} was checked alone, as the next of a kept ranking")
-    return AttemptStep("filter", "Filter", _passing(found), _counted(found))
+        return PASSED, f"{found.host} was checked alone, as the next of a kept ranking"
+    return _passing(found), _counted(found)
 
 
-def _post_filter(found: Decision) -> AttemptStep:
+def _post_filter(found: Decision) -> Outcome:
     if found.host is not None or found.error_at in ("preFilter", "filter", "score") or not found.tried:
-        return AttemptStep("postFilter", "PostFilter", SKIPPED if found.host is not None else NONE, "")
+        return SKIPPED if found.host is not None else NONE, ""
     if found.preemption is None and found.error_at != "postFilter":
-        return AttemptStep("postFilter", "PostFilter", SKIPPED, found.post_filter_message)
-    return _preempting(found, "postFilter", "PostFilter")
+        return SKIPPED, found.post_filter_message
+    return _preempting(found)
 
 
 MOST_NODES = 500

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 import yaml
@@ -29,6 +29,7 @@ from kubescheduler.config.config_text import (
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.engine.spec_fields import FILES
 from kubescheduler.inputs.given import Entry, found_in, is_text, key_of, shown_argument
+from kubescheduler.lab.tuning.form_rows import SideKind
 from kubescheduler.releases.names import POLICY_RELEASES
 from kubescheduler.simulation.controllers import is_controller
 from kubescheduler.simulation.openb_trace import is_trace
@@ -42,8 +43,6 @@ class SceneFault(InputError):
 SIDE_IDS = ("a", "b", "c", "d")
 """A scene has at most so many sides."""
 
-Kind = Literal["provider", "policy", "config"]
-"""What a scheduler is described by."""
 
 DEFAULT_TEXT = "DefaultProvider"
 """What describes a side of a release with providers that nothing is said of."""
@@ -71,7 +70,7 @@ class Side(msgspec.Struct, frozen=True, eq=False):
         return self.spec.release
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> SideKind:
         """What it is described by."""
         if self.spec.policy is not None:
             return "policy"
@@ -89,7 +88,7 @@ class Side(msgspec.Struct, frozen=True, eq=False):
         """The Policy or the configuration; None for a provider."""
         return self.spec.policy if self.spec.policy is not None else self.spec.component
 
-    def with_document(self, kind: Kind, text: str) -> Side:
+    def with_document(self, kind: SideKind, text: str) -> Side:
         """Described otherwise: by a provider's name, or by a document's text. Raises ConfigError for a text that cannot
         be read; whether an engine can be made of it shows when one is."""
         if kind == "provider":
@@ -119,7 +118,7 @@ def side_of(spec: EngineSpec, letter: str = SIDE_IDS[0], name: str = "", **ties:
     return side
 
 
-def _documents(spec: EngineSpec) -> list[tuple[Kind, Mapping[str, Any], Path | None]]:
+def _documents(spec: EngineSpec) -> list[tuple[SideKind, Mapping[str, Any], Path | None]]:
     """(kind, document, its file if that holds nothing else)."""
     if spec.policy is not None:
         return [("policy", spec.policy, None)]

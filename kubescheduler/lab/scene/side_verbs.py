@@ -26,7 +26,8 @@ from kubescheduler.engine.engine_flags import newest_gates
 from kubescheduler.engine.spec import EngineSpec, no_notice
 from kubescheduler.extender.access import LIVE, PASS
 from kubescheduler.lab.scene.scene import Change, Edit, KeptValues, Scene, Verb, verb
-from kubescheduler.lab.scene.scene_state import SIDE_IDS, Kind, SceneFault, Side, default_name
+from kubescheduler.lab.scene.scene_state import SIDE_IDS, SceneFault, Side, default_name
+from kubescheduler.lab.tuning.form_rows import SideKind
 from kubescheduler.releases.lookup import newest, release_named
 from kubescheduler.releases.names import RELEASE_NAMES, place
 
@@ -63,7 +64,7 @@ def in_release(side: Side, release: str) -> Side:
 def _add_side(
     scene: Scene,
     release: str | None = None,
-    kind: Kind | None = None,
+    kind: SideKind | None = None,
     text: str = "",
     copy: str | None = None,
     name: str = "",

@@ -20,8 +20,14 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from kubescheduler.lab.server.asked_verbs import AskedVerbs, problems_answer
-from kubescheduler.lab.server.lab_sessions import ServerLimits, Sessions, event_stream, gone_stream
+from kubescheduler.lab.server.lab_sessions import (
+    AskedVerbs,
+    ServerLimits,
+    Sessions,
+    event_stream,
+    gone_stream,
+    problems_answer,
+)
 from kubescheduler.lab.server.request_guard import AllowedHosts, RequestGuard
 from kubescheduler.lab.server.scene_process import SceneCode, SceneProcesses
 
