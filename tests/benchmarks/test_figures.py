@@ -77,9 +77,3 @@ def test_course(asked: dict[str, Any], titles: list[str], failed: list[str], int
     """One that fails does not keep the next from being measured; Ctrl-C and the time that is over do."""
     course, found = measured("abc", **asked)
     assert (found, course.failed, course.interrupted) == (titles, failed, interrupted)
-
-
-def test_expected_time() -> None:
-    """Without another checkout it is half of what both take, twice for two rounds."""
-    course, _ = measured("abc")
-    assert (course.expected(), course.expected(2)) == (180.0, 60.0)

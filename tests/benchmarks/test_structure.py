@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.structure import AT_THEIR_AIM, COUNTS, ROOT, SourceFile, amounts, records_of, report, source_files
+from benchmarks.structure import AT_THEIR_AIM, COUNTS, ROOT, SourceFile, records_of, source_files
 
 LONG = "\n".join(["    x = 1"] * 81)
 
@@ -160,16 +160,6 @@ def test_counts(title: str, texts: dict[str, str], found: list[str], tmp_path: P
     assert list(COUNTS[title](files)) == found
 
 
-def test_report_counts_everything(product: list[SourceFile]) -> None:
-    """The report has a line for every count, and lists no more places than asked."""
-    lines = list(report([file for file in product if file.path.startswith("predicates/")], shown=1))
-    assert [line[8:] for line in lines[: len(COUNTS)]] == list(COUNTS)
-    for block in "\n".join(lines).split("\n\n")[1:]:
-        _, first, *rest = block.splitlines()
-        assert first.startswith("  ")
-        assert len(rest) <= 1, "the line that says how many more there are"
-
-
 @pytest.mark.parametrize("release", ["1.16", "1.36"])
 def test_the_way_of_a_decision(release: str) -> None:
     """It begins where a scheduler is asked and passes through core; a climb is between files that it walks through.
@@ -182,12 +172,3 @@ def test_the_way_of_a_decision(release: str) -> None:
     assert "kubescheduler/core/schedule_one.py" in files
     assert {path for climb in climbs for path in climb.split()[:3:2]} <= set(files)
     assert "Release" in records_of(release)
-
-
-def test_amounts(product: list[SourceFile]) -> None:
-    """Lines and files of each part; a part is no larger than the whole."""
-    files = [file for file in product if file.path.startswith("kubescheduler/")]
-    found = {of: number for number, of in amounts(files, [])}
-    core, attempts = found["lines of core"], found["lines of core, framework/deciding, queue and cycle"]
-    assert 0 < core <= attempts < found["lines of code"]
-    assert (found["files"], found["lines of tests"]) == (len(files), 0)

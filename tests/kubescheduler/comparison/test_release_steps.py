@@ -1,8 +1,9 @@
-"""The steps between two releases at which pods move."""
+"""The steps between two releases at which pods move, and what configures each release on the way."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -12,12 +13,22 @@ from clusterstate.objects import ClusterObject, Pod
 from kubescheduler import Cluster
 from kubescheduler import timeline as asked
 from kubescheduler.comparison.outcomes import Cause, HostChange
-from kubescheduler.comparison.release_steps import FEW, NO_LABEL, Timeline, TimelineMove, groupings, timeline
+from kubescheduler.comparison.release_steps import (
+    FEW,
+    NO_LABEL,
+    Carried,
+    Timeline,
+    TimelineMove,
+    carried,
+    groupings,
+    timeline,
+)
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.releases.lookup import RELEASES, release_named
 from kubescheduler.releases.names import RELEASE_NAMES
 from kubescheduler.releases.release import without
 from tests.support.build import make_node, make_pod
+from tests.support.configuring.translating import configuration, policy, priorities
 
 NODES: list[ClusterObject] = [
     make_node("a", label={"kubernetes.io/hostname": "a"}),
@@ -171,3 +182,72 @@ def test_nodes_without_the_label() -> None:
     """They are a group of their own."""
     [found, _] = groupings([make_node(f"n{at}", label={POOL: "x"} if at else {}) for at in range(FEW + 1)])
     assert (found.group_of["n0"], found.group_of["n1"], found.groups) == (NO_LABEL, "x", 2)
+
+
+LEAST_REQUESTED = policy(priorities=priorities(LeastRequestedPriority=1))
+
+
+def way(old: str, new: str, **what: Any) -> Carried:
+    """The configuration of the old release carried to the new one."""
+    return carried(EngineSpec(release=old, **what), EngineSpec(release=new))
+
+
+def changes(found: Carried) -> dict[str, str]:
+    """Release → the version of its configuration, where that changes; empty where none is made."""
+    return {
+        step.release: step.translation.plain()["apiVersion"].rpartition("/")[2] if step.translation else ""
+        for step in found.steps
+    }
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what", "expected"),
+    [
+        ("1.16", "1.20", {}, {}),
+        ("1.16", "1.30", {"policy": LEAST_REQUESTED}, {"1.23": "v1beta3", "1.29": "v1"}),
+        ("1.20", "1.25", {"provider": "ClusterAutoscalerProvider"}, {"1.22": "v1beta2"}),
+        ("1.18", "1.20", {"component": configuration("v1alpha2")}, {"1.19": "v1beta1"}),
+        ("1.22", "1.29", {"component": configuration("v1beta2")}, {"1.28": "v1"}),
+        ("1.25", "1.36", {"component": configuration("v1")}, {}),
+        ("1.24", "1.26", {"feature_gates": "PodDisruptionBudget=true,CSIMigration=false"}, {"1.25": ""}),
+    ],
+    ids=["defaults", "policy", "provider", "v1alpha2", "v1beta2", "v1", "gates"],
+)
+def test_where_it_changes(old: str, new: str, what: dict[str, Any], expected: dict[str, str]) -> None:
+    """A configuration goes on as long as releases take it, and every release is configured."""
+    found = way(old, new, **what)
+    assert changes(found) == expected
+    assert found.left_out == ()
+    names = [name for name in RELEASE_NAMES if name in {spec.release for spec in found.specs}]
+    assert [spec.release for spec in found.specs] == names
+    assert (names[0], names[-1]) == (old, new)
+    for spec in found.specs:
+        assert spec.engine(print).release == spec.release
+
+
+def test_the_new_configuration_stands_in() -> None:
+    """As soon as the old one is refused and it is read; at the end in any case."""
+    old = EngineSpec(release="1.27", component=configuration("v1beta2"))
+    new = EngineSpec(release="1.30", component=configuration("v1", percentageOfNodesToScore=7))
+    found = carried(old, new)
+    assert changes(found) == {"1.28": ""}
+    assert [spec.component for spec in found.specs] == [old.component, new.component, new.component, new.component]
+
+
+def test_flags_of_the_old_scheduler() -> None:
+    """What a configuration says is no flag any more, and the scheduler keeps its name."""
+    found = way("1.20", "1.23", policy=LEAST_REQUESTED, scheduler_name="mine", hard_pod_affinity_symmetric_weight=7)
+    last = found.specs[-1]
+    assert last.component is not None
+    assert last.component["profiles"][0]["schedulerName"] == "mine"
+    assert (last.scheduler_name, last.hard_pod_affinity_symmetric_weight) == (None, None)
+
+
+def test_what_cannot_be_migrated() -> None:
+    """The release that would need it says why."""
+    with pytest.raises(ConfigError, match="there is no plugin Mine"):
+        way(
+            "1.25",
+            "1.26",
+            component=configuration("v1", profiles=[{"plugins": {"score": {"enabled": [{"name": "Mine"}]}}}]),
+        )

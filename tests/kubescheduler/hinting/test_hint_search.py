@@ -1,4 +1,4 @@
-"""Hints: each works on a fresh engine, the amounts are exact, and none is missing."""
+"""Hints: each works on a fresh engine, the amounts are exact, and none is missing; in short they name no node."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from benchmarks.hints import holds
 from clusterstate.objects import Pod
 from clusterstate.quantity import parse_quantity
 from kubescheduler.engine.spec import EngineSpec, no_notice
-from kubescheduler.framework.deciding.preemption_search import Search
-from kubescheduler.framework.plugins.default_preemption import DefaultPreemption
+from kubescheduler.framework.profiles.plugin_loading import PluginOption
 from kubescheduler.hinting import hint_search
-from kubescheduler.hinting.node_proposals import HIGHEST
+from kubescheduler.hinting.hint_search import LONGEST, OTHERS, short_hints
 from kubescheduler.hinting.proposals import Hint, PodHints, manifests_of
+from kubescheduler.hinting.trials import at_once
+from kubescheduler.live.observers import ShortHint
 from tests.support.hint_worlds import HintWorld, edited_pods, hint_worlds, with_request
 from tests.support.laws import costly
 from tests.support.releases_tried import RELEASES_TRIED
@@ -238,23 +239,6 @@ def test_the_smallest_hint_takes_few_decisions() -> None:
     assert one.decisions < 5 < every.decisions
 
 
-def test_preemption_is_tried_where_the_hint_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of other changes nobody asks whom the pod would evict if they did not help."""
-    asked: list[Pod] = []
-    search = DefaultPreemption.search
-
-    def counted(plugin: DefaultPreemption, question: Search) -> Any:
-        asked.append(question.pod)
-        return search(plugin, question)
-
-    monkeypatch.setattr(DefaultPreemption, "search", counted)
-    cluster = ks.Cluster(release="1.36").node("a", cpu=2).pod("low", node="a", cpu=1)
-    found = ks.hints(cluster, ks.pod("web", cpu=2), top=None)
-    assert [pod.priority for pod in asked] == [0, 1, HIGHEST]
-    assert found.message.endswith("No preemption victims found for incoming pod.")
-    assert {hint.changes[0].target for hint in found} >= {"pod", "node", "running pods", "configuration"}
-
-
 def test_quick_in_a_large_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
     """What takes long is left out, and it is said."""
     monkeypatch.setattr(hint_search, "LARGE", 1)
@@ -267,3 +251,103 @@ def test_quick_in_a_large_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
     left = [hint for hint in whole if hint.changes[0].target != "running pods" and len(hint.changes) == 1]
     assert [hint.text for hint in quick] == [hint.text for hint in left if not hint.changes[0].preempts]
     assert quick.left_out == hint_search.LEFT_OUT
+
+
+ENGINE = EngineSpec(release="1.36").engine(no_notice)
+
+
+def asked(cluster: ks.Cluster, *pods: Pod) -> list[ShortHint | None]:
+    return short_hints(ENGINE, cluster.objects, pods, at_once)
+
+
+def of(cluster: ks.Cluster, manifest: dict[str, Any]) -> ShortHint | None:
+    (found,) = asked(cluster, cluster.to_place(manifest).pods[0])
+    return found
+
+
+WORLD = ks.Cluster(release="1.36")
+LONG = "x" * 60
+CASES: dict[str, tuple[ks.Cluster, dict[str, Any], str, str]] = {
+    "request": (WORLD.node("a", cpu=2), ks.pod("web", cpu=3), "request", "ask for 2 cpu instead of 3"),
+    "toleration": (
+        WORLD.node("a", taints=["gpu:NoSchedule"]),
+        ks.pod("web"),
+        "toleration",
+        "tolerate gpu:NoSchedule",
+    ),
+    "cordon": (WORLD.node("a", unschedulable=True), ks.pod("web"), "cordon", "uncordon a node"),
+    "node": (
+        WORLD.node("a", pods=1).pod("o", node="a"),
+        ks.pod("web"),
+        "size",
+        "make a node larger",
+    ),
+    "cut": (
+        WORLD.node("a"),
+        ks.pod("web", spec={"nodeSelector": {LONG: LONG}}),
+        "nodeSelector",
+        f"drop {LONG}={LONG} from the nodeSelector"[: LONGEST - 1] + "…",
+    ),
+    "gate": (
+        WORLD.node("a"),
+        ks.pod("web", spec={"schedulingGates": [{"name": "wait"}]}),
+        "schedulingGate",
+        "remove the scheduling gate wait",
+    ),
+}
+
+
+@pytest.mark.parametrize(("cluster", "manifest", "kind", "text"), CASES.values(), ids=CASES)
+def test_words(cluster: ks.Cluster, manifest: dict[str, Any], kind: str, text: str) -> None:
+    """The pod's own change as it is, cut where it is long; of others the sort."""
+    assert of(cluster, manifest) == ShortHint(kind, text)
+
+
+def test_a_pod_that_fits_has_none() -> None:
+    """The cluster may have changed since it was tried."""
+    assert of(WORLD.node("a"), ks.pod("web")) is None
+
+
+def test_no_name_of_a_node() -> None:
+    """A hundred nodes, each of which would do with a change of its own, make one text."""
+    cluster = WORLD
+    for at in range(100):
+        cluster = cluster.node(f"node-{at}", pods=1).pod(f"o{at}", node=f"node-{at}")
+    pods = cluster.to_place([ks.pod("web"), ks.pod("web2")]).pods
+    assert set(asked(cluster, *pods)) == {ShortHint("size", OTHERS["size"])}
+
+
+def test_a_pause_before_each_decision() -> None:
+    """What it raises ends the search."""
+
+    class EndedError(Exception):
+        pass
+
+    def end() -> None:
+        raise EndedError
+
+    cluster = WORLD.node("a", cpu=1)
+    pauses: list[int] = []
+    (pod,) = cluster.to_place(ks.pod("web", cpu=2)).pods
+    short_hints(ENGINE, cluster.objects, [pod], lambda: pauses.append(1))
+    assert len(pauses) == ks.hints(cluster, ks.pod("web", cpu=2), top=1).decisions
+    with pytest.raises(EndedError):
+        short_hints(ENGINE, cluster.objects, [pod], end)
+
+
+def test_plugins_of_others_are_not_asked() -> None:
+    """Code of others decides on real pods alone."""
+    cluster = WORLD.node("a", cpu=1)
+    (pod,) = cluster.to_place(ks.pod("web", cpu=2)).pods
+
+    class Own:
+        name = "Own"
+
+        def filter(self, state: object, pod: Pod, node_info: object) -> None:
+            raise AssertionError("asked")
+
+    profile = {"schedulerName": "default-scheduler", "plugins": {"filter": {"enabled": [{"name": "Own"}]}}}
+    document = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    component = {**document, "profiles": [profile]}
+    spec = EngineSpec("1.36", component=component, plugins=(PluginOption("Own", lambda *_: Own()),))
+    assert short_hints(spec.engine(no_notice), cluster.objects, [pod], at_once) == [None]

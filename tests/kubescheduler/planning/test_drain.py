@@ -1,4 +1,4 @@
-"""What happens when nodes are drained."""
+"""What happens when nodes are drained, and versions of kubelets with which they come back."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 
 import kubescheduler as ks
-from clusterstate.errors import InputError
+from clusterstate.errors import ConfigError, InputError
+from kubescheduler.api.engine_choice import engine_spec
+from kubescheduler.planning.drain import KubeletUpgrade
+from kubescheduler.planning.rehearsal import Rehearsal
 from tests.support.evictions import budget, owned
 from tests.support.releases_tried import RELEASES_TRIED
 
@@ -203,3 +206,100 @@ def test_pods_that_waited_are_told_apart() -> None:
     result = ks.drain(_cluster(ks.pod("huge", cpu=99), ks.pod("small", cpu=1)), "a")
     assert {pod.metadata.name: node for pod, node in result.waiting} == {"huge": "", "small": "b"}
     assert result.fine
+
+
+def _rehearsal(cluster: ks.Cluster) -> Rehearsal:
+    return Rehearsal(engine_spec(cluster.release).engine(lambda _: None), cluster.objects)
+
+
+@pytest.mark.parametrize("kind", ["ReplicaSet", "StatefulSet"])
+def test_two_pods_preempt_the_same_one(kind: str) -> None:
+    """It leaves once, for the first of them; what comes in its place waits, or goes elsewhere."""
+    low = owned(kind, "low", "low-0", node="b", cpu=3)
+    high = [owned("ReplicaSet", "high", f"high-{at}", node="a", cpu=2, priority=5) for at in range(2)]
+    cluster = ks.Cluster(release="1.36").node("a", cpu=4).node("b", cpu=4).add([low, *high])
+    result = ks.drain(cluster, "a")
+    assert [moved.node for moved in result.moved] == ["b", "b", ""]
+    [why] = result.moved[2].left
+    assert why.startswith("preempted by default/high-")
+    assert len(ks.outage(cluster, "a").nowhere) == 1
+
+
+def test_a_pod_that_has_to_leave_again_is_followed() -> None:
+    """One pod of the start has one entry, however often it moves."""
+    cluster = ks.Cluster(release="1.36").node("a").node("b").node("c", unschedulable=True)
+    rehearsal = _rehearsal(cluster.add(owned("ReplicaSet", "web", "web-1", node="a")))
+    for node in ("a", "b"):
+        rehearsal.cordon([node])
+        if node == "b":
+            rehearsal.cordon(["c"], on=False)
+        rehearsal.evict(rehearsal.pods_on(node))
+        rehearsal.settle()
+    [moved] = rehearsal.moved
+    assert (moved.pod.key, moved.left, moved.node) == ("default/web-1", ["evicted", "evicted"], "c")
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("1.31", 'found "1.31"'),
+        ("1.30:1.31:1.32", 'found "1.30:1.31:1.32"'),
+        ("", 'found ""'),
+        ("1.x:one", 'no version: "1.x", "one"'),
+        ("1.31:1.30", "1.30 is not later than 1.31"),
+        ("1.31:1.31", "1.31 is not later than 1.31"),
+        ("1.31.4:1.31", "1.31 is not later than 1.31.4"),
+        ("1.9:1.10", ""),
+        ("v1.30.4-gke.1 : v1.30.5+k3s1", ""),
+        ("1.30:1.30.4", ""),
+    ],
+)
+def test_versions(text: str, fault: str) -> None:
+    """One message with what is wrong."""
+    if not fault:
+        KubeletUpgrade.parse(text, "it")
+        return
+    with pytest.raises(ConfigError) as error:
+        KubeletUpgrade.parse(text, "it")
+    [problem] = error.value.problems
+    assert problem.startswith("it: expected two versions of the kubelet")
+    assert problem.endswith(fault)
+
+
+@pytest.mark.parametrize(
+    ("text", "running", "release", "said"),
+    [
+        ("1.33:1.34", "v1.33.1", "1.34", []),
+        ("1.31:1.32", "v1.31.0-eks-1", "1.34", []),
+        ("1.34.3:1.34.4", "v1.34.3", "1.34", []),
+        ("1.34.1:1.34.2", "v1.34.3", "1.34", ["another kubelet than 1.34.1 is run by a (v1.34.3)"]),
+        ("1.35:1.36", "soon", "1.36", ["another kubelet than 1.35 is run by a (soon)"]),
+        (
+            "1.30:1.34",
+            "v1.30.9",
+            "1.34",
+            ["1.30 is 4 minor releases older than the control plane, release 1.34: at most 3"],
+        ),
+        (
+            "1.24:1.25",
+            "v1.24.0",
+            "1.27",
+            ["1.24 is 3 minor releases older than the control plane, release 1.27: at most 2"],
+        ),
+        ("1.34:1.35", "v1.34.0", "1.34~a change", ["1.35 is newer than the control plane, release 1.34"]),
+    ],
+)
+def test_notes(text: str, running: str, release: str, said: list[str]) -> None:
+    """What runs another kubelet than was said, and what is not supported beside the control plane."""
+    node = ks.node("a")
+    node["status"]["nodeInfo"] = {"kubeletVersion": running}
+    notes = list(KubeletUpgrade.parse(text, "it").notes(ks.Cluster().add(node).nodes, release))
+    assert len(notes) == len(said)
+    assert all(part in note for part, note in zip(said, notes, strict=True))
+
+
+def test_nodes_that_do_not_say() -> None:
+    """Which kubelet they run is not made up."""
+    nodes = ks.Cluster().node("a").node("b").nodes
+    notes = list(KubeletUpgrade.parse("1.35:1.36", "it").notes(nodes, "1.36"))
+    assert notes == ["which kubelet they run is not said by a, b"]

@@ -1,4 +1,4 @@
-"""Simulations of 1.20 and 1.36: gates, other schedulers' pods, events that help, and what is said of pods that wait."""
+"""Simulations of several releases: gates, other schedulers' pods, events that help, and what is said of who waits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clusterstate.errors import SchedulingError
 from clusterstate.objects import Affinity, Pod
 from kubescheduler.core.status import Status
 from kubescheduler.engine.framework_engine import ProfiledScheduler
-from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.engine.spec import EngineSpec, PodScheduler
 from kubescheduler.framework.profiles.plugin_loading import with_plugin
 from kubescheduler.framework.profiles.profile_map import order_of
 from kubescheduler.simulation.simulation import Simulation
@@ -32,10 +32,8 @@ def small_node(name: str, cpus: int = 1) -> Any:
     return make_node(name, {"zone": name}, allocatable=resources(cpu=1000 * cpus, memory=8 << 30, pods=10))
 
 
-def scheduler_of(spec: EngineSpec, cluster: Sequence[Any]) -> ProfiledScheduler:
-    scheduler = spec.engine(print).scheduler(ClusterCache.of(cluster, spec.release_view()))
-    assert isinstance(scheduler, ProfiledScheduler)
-    return scheduler
+def scheduler_of(spec: EngineSpec, cluster: Sequence[Any]) -> PodScheduler:
+    return spec.engine(print).scheduler(ClusterCache.of(cluster, spec.release_view()))
 
 
 def simulated(release: str | EngineSpec, cluster: Sequence[Any], *arrivals: Arrival, **options: Any) -> Report:
@@ -49,7 +47,7 @@ def story(report: Report) -> dict[str, tuple[Any, ...]]:
     return {r.pod.metadata.name: (r.outcome, r.node, r.attempts, r.left) for r in report.pods}
 
 
-@pytest.fixture(params=["1.20", "1.36"])
+@pytest.fixture(params=["1.16", "1.20", "1.36"])
 def release(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -60,11 +58,13 @@ def test_a_pod_waits_until_another_leaves(release: str) -> None:
         release, [small_node("n")], Arrival(one_cpu("a"), duration=15.5), Arrival(one_cpu("b"), at=3.0, duration=1.0)
     )
     assert story(report) == {"a": ("finished", "n", 1, 15.5), "b": ("finished", "n", 2, 16.5)}
+    assert report.every_pod_had_a_node
+    assert report.waits() == [0.0, 12.5]
 
 
-@pytest.mark.parametrize(("name", "placed"), [("1.20", 5.0), ("1.36", 3.4)])
+@pytest.mark.parametrize(("name", "placed"), [("1.16", 5.0), ("1.20", 5.0), ("1.36", 3.4)])
 def test_a_move_during_the_backoff(name: str, placed: float) -> None:
-    """1.20 waits for the next whole second after its end; 1.36 has nothing else to do, so it does not wait."""
+    """Until 1.36 the next whole second after its end is waited for; 1.36, with nothing else to do, does not wait."""
     report = simulated(name, [small_node("n")], Arrival(one_cpu("a"), duration=3.4), Arrival(one_cpu("b"), at=3.3))
     assert report.pods[1].placed == placed
 
@@ -107,7 +107,9 @@ def test_other_schedulers_pods_are_ignored(release: str) -> None:
         release, [small_node("n")], Arrival(other, leaves_at=5.0), Arrival(msgspec.structs.replace(other), at=9.0)
     )
     assert story(report)["other"] == ("pending", "", 0, None)
-    assert report.pods[-1].message == 'profile not found for scheduler name "volcano"'
+    one_name = "the pod names scheduler volcano, and this one is default-scheduler"
+    profiles = 'profile not found for scheduler name "volcano"'
+    assert report.pods[-1].message == (one_name if release == "1.16" else profiles)
     assert [sample.pending for sample in report.samples] == [1, 0, 1]
 
 
@@ -191,9 +193,11 @@ def test_pods_that_err_are_tried_again_in_1_36(monkeypatch: pytest.MonkeyPatch) 
     assert report.pods[0].message == 'running "Erring" filter plugin: out of order'
 
 
+@pytest.mark.parametrize("release", ["1.20", "1.36"])
 def test_queue_sort_plugins_of_ones_own(release: str) -> None:
     """Their order is the queue's; the scheduler's own needs no comparing."""
     scheduler = scheduler_of(EngineSpec(release), [small_node("n")])
+    assert isinstance(scheduler, ProfiledScheduler)
     assert order_of(scheduler.profiles).__name__ == "by_priority"
 
     class Profiles:

@@ -63,23 +63,6 @@ def story(report: Report) -> dict[str, tuple[Any, ...]]:
     return {r.pod.metadata.name: (r.outcome, r.node, r.placed, r.left) for r in report.pods}
 
 
-def test_a_pod_waits_until_another_leaves() -> None:
-    """It is tried when that happens: its back-off is long over."""
-    report = simulated(
-        [small_node("n")], Arrival(one_cpu("a"), duration=15.5), Arrival(one_cpu("b"), at=3.0, duration=1.0)
-    )
-    assert story(report) == {"a": ("finished", "n", 0.0, 15.5), "b": ("finished", "n", 15.5, 16.5)}
-    assert report.pods[1].attempts == 2
-    assert report.every_pod_had_a_node
-    assert report.waits() == [0.0, 12.5]
-
-
-def test_a_move_during_the_backoff_lets_it_end() -> None:
-    """The pod becomes active at the first whole second after it."""
-    report = simulated([small_node("n")], Arrival(one_cpu("a"), duration=3.4), Arrival(one_cpu("b"), at=3.3))
-    assert story(report)["b"] == ("running", "n", 5.0, None)
-
-
 def test_higher_priority_goes_first() -> None:
     """Of the pods of one moment."""
     report = simulated([small_node("n")], Arrival(one_cpu("low")), Arrival(one_cpu("high", priority=5)))
@@ -137,20 +120,6 @@ def test_preemption(grace: float, placed: float) -> None:
     ]
 
 
-def test_without_preempt_nobody_has_to_go() -> None:
-    """Preemption is asked for."""
-    report = simulated([small_node("n")], Arrival(one_cpu("low")), Arrival(one_cpu("high", priority=5), at=1.0))
-    assert report.counts()["preemptions"] == 0
-    assert story(report)["low"][0] == "running"
-
-
-def test_pods_of_the_cluster_can_be_preempted() -> None:
-    """They are then part of the report."""
-    running = one_cpu("old", node="n")
-    report = simulated([small_node("n"), running], Arrival(one_cpu("high", priority=5)), preempt=True)
-    assert story(report)["old"] == ("preempted", "n", 0.0, 0.0)
-
-
 def test_lower_nominations_are_taken_back() -> None:
     """A higher preemptor on the node that a lower one waits for."""
     report = simulated(
@@ -176,17 +145,6 @@ def test_nodes_join_and_leave() -> None:
     assert story(report) == {"a": ("lost", "n", 20.0, 50.0)}
     assert [(s.time, s.capacity[0]) for s in report.samples] == [(0.0, 0), (20.0, 1000), (50.0, 0)]
     assert report.nodes[0].changes[-1] == (50.0, (0, 0, 0))
-
-
-def test_an_updated_node_moves_pods_if_it_matters() -> None:
-    """Twice the cpus let the second pod in."""
-    report = simulated(
-        [small_node("n")],
-        Arrival(one_cpu("a")),
-        Arrival(one_cpu("b")),
-        nodes=(NodeArrival(small_node("n", cpus=2), at=30.0),),
-    )
-    assert story(report)["b"] == ("running", "n", 30.0, None)
 
 
 def test_a_placed_pod_moves_those_that_must_be_near_it() -> None:

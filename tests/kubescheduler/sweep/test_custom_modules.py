@@ -12,7 +12,7 @@ import pytest
 import trustme
 
 from algorithmprovider import FIT_PREDICATES
-from kubescheduler.sweep.cases import Case, CustomModules, cases_of, packed
+from kubescheduler.sweep.cases import Case, CustomModules, packed
 from kubescheduler.sweep.run_case import run_case, with_certificates
 from tests.support.comparisons import node_manifest, one_case, pod_manifest, write
 from tests.support.custom.extender_process import extender
@@ -140,23 +140,3 @@ def test_certificates_that_are_sent(folder: Path, secured: tuple[str, trustme.CA
     assert json.loads(str(outcome.row["placements"])) == {"default/a": "node-2"}
     lacking = {name: data for name, data in contents.items() if name != "ca.pem"}
     assert "caFile ca.pem" in str(run_case(case, lacking).row["error"])
-
-
-def test_records_that_are_sent(folder: Path) -> None:
-    """What a worker records comes back with the outcome; replayed elsewhere the row is the same."""
-    with extender() as url:
-        asked = {"urlPrefix": f"{url}/good", "filterVerb": "filter", "prioritizeVerb": "prioritize", "weight": 5}
-        (folder / "policy.json").write_text(json.dumps({"kind": "Policy", "apiVersion": "v1", "extenders": [asked]}))
-        spec = "release=1.16,policy=policy.json,extenders=record answers.jsonl"
-        case = one_case("snap.json", spec, placements=True)
-        first = run_case(case, packed(case.files))
-        assert not (folder / "answers.jsonl").exists()
-        assert first.recorded.count(b"\n") == 2
-        (folder / "answers.jsonl").write_bytes(first.recorded)
-        assert run_case(case, packed(case.files)).recorded == b""
-    replay = one_case("snap.json", spec.replace("record", "replay"), placements=True)
-    assert replay.id != case.id
-    (cases,) = [cases_of([replay.snapshot], [replay.configuration], (), replay.options)]
-    again = run_case(cases[0], sent_away(replay))
-    assert again.row["error"] == ""
-    assert (again.row["placements"], again.notes[0].rpartition(" ")[2]) == (first.row["placements"], "answers.jsonl")
