@@ -16,7 +16,7 @@ from kubescheduler.api.engine_choice import engine_spec, tie_break_of
 from kubescheduler.api.nodes import as_shapes, with_daemons
 from kubescheduler.comparison.effects import effects
 from kubescheduler.comparison.running_pods import label_selector
-from kubescheduler.core.selection import TieBreak
+from kubescheduler.core.selection import FirstByName, TieBreak
 from kubescheduler.engine.spec import Engine
 from kubescheduler.inputs.given import TEXT, WHOLE, checked_cluster, flat, refuse, wrong_type
 from kubescheduler.planning.departures import Fate, controller_of
@@ -204,11 +204,11 @@ def drain_of(
         notes += order.upgrade.notes((node for node in cluster.nodes if node.name in wanted), engine.release)
     search = OrderSearch(partial(make, cordoned), rehearsal, nodes, flags, order)
     found = search.order()
+    if found.steps and not isinstance(tie_break, FirstByName | None):  # other draws might lead to an order
+        found = msgspec.structs.replace(found, proven=False)
     rehearsal = search.rehearsal
     if search.rebuilt:
-        rehearsal = make(cordoned, objects)
-        for each in found.batches:
-            play_step(rehearsal, each, flags, order.upgrade)
+        rehearsal, found = _replayed(partial(make, cordoned, objects), found, flags, order.upgrade)
     surge = None
     if order.shape is not None:
         names = [made[0].metadata.name for made in new]
@@ -217,6 +217,26 @@ def drain_of(
         surge = Surge(order.shape.name, tuple(names), leave)
     in_order = [node for each in found.batches for node in each]
     return _reported(rehearsal, in_order, there, notes, order=found, surge=surge, upgrade=order.upgrade)
+
+
+def _replayed(
+    make: Callable[[], Rehearsal], found: Order, flags: DrainFlags, upgrade: KubeletUpgrade | None
+) -> tuple[Rehearsal, Order]:
+    """The cluster in which an order has been played, and as much of it as holds when it is played from its beginning:
+    in a search that took steps back, pods may have gone elsewhere, by other draws among equal nodes."""
+    while True:
+        rehearsal = make()
+        for at, batch in enumerate(found.batches):
+            if obstacles := play_step(rehearsal, batch, flags, upgrade):
+                place = f"step {at + 1} ({', '.join(batch)}) does not hold when the order is played from its beginning"
+                left = (*(node for later in found.batches[at:] for node in later), *found.left)
+                told = tuple(msgspec.structs.replace(each, text=f"{place}: {each.text}") for each in obstacles)
+                found = msgspec.structs.replace(
+                    found, batches=found.batches[:at], left=left, proven=False, obstacles=told
+                )
+                break
+        else:
+            return rehearsal, found
 
 
 def _leave(

@@ -176,6 +176,30 @@ def test_another_order_than_that_of_the_names() -> None:
     assert order.batches == (("b",), ("a",))
 
 
+def test_an_order_is_played_from_its_beginning() -> None:
+    """Where draws among equal nodes were others in the search, the answer ends before the step that does not hold."""
+    policy = {"kind": "Policy", "apiVersion": "v1", "priorities": [{"name": "EqualPriority", "weight": 1}]}
+    spec = beside("web")
+    spec["affinity"]["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"][0]["topologyKey"] = "rack"
+    pods = [owned("ReplicaSet", "web", f"web-{at}", node="a", cpu=1, labels={"app": "web"}) for at in range(2)]
+    hosts = [ks.node(name, cpu=4, labels={"rack": "old" if name in "ab" else "new"}) for name in "abcd"]
+    cluster = ks.Cluster().add([*hosts, *pods, owned("ReplicaSet", "big", "big-1", node="b", cpu=4, spec=spec)])
+    found = Counter[str]()
+    for seed in range(16):
+        result = ks.drain(cluster, "b", "a", order=True, tie_break="random", seed=seed, policy=policy)
+        order = result.order
+        assert order is not None
+        assert not order.proven
+        assert not result.nowhere
+        if order.complete:
+            found["holds"] += 1
+            continue
+        assert (order.batches, order.left) == ((("a",),), ("b",))
+        found[order.obstacles[0].text.partition(": ")[0]] += 1
+    assert min(found["step 2 (b) does not hold when the order is played from its beginning"], found["holds"]) > 1
+    assert len(found) == 3
+
+
 def test_what_is_lost_is_said() -> None:
     """Pods that nobody makes anew, those that preemption evicts too: not every pod runs again."""
     high = owned("ReplicaSet", "high", "high-1", node="a", cpu=4, priority=9)
