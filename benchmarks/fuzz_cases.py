@@ -112,7 +112,7 @@ def check_placements(arguments: list[str]) -> int:
     import pytest
 
     from kubescheduler.engine.spec import EngineSpec
-    from kubescheduler.testing.given import SharedCluster
+    from kubescheduler.testing.named_inputs import SharedCluster
     from kubescheduler.testing.placements import Placer, differences, read
     from kubescheduler.testing.running_session import UsageErrors
 

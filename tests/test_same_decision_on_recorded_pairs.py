@@ -20,7 +20,7 @@ from kubescheduler.cli import run
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.sweep.cases import Configuration, SnapshotFiles, SweepOptions, cases_of
 from kubescheduler.sweep.run_case import run_case
-from kubescheduler.testing.given import cluster_of
+from kubescheduler.testing.named_inputs import cluster_of
 from kubescheduler.testing.placements import Placer
 from tests.support.releases_tried import RELEASES_TRIED, vectors_dir
 

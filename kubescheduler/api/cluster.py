@@ -522,9 +522,12 @@ class Cluster(CopiedAsItself):
         ['default/agent-a', 'default/agent-b']
         """
         strictness = strictness_of(validate, self._strictness).under(self._strictness.accepted)
+        return self.asking(strictness, daemons, running=running).read(given, what)
+
+    def asking(self, strictness: Strictness, daemons: DaemonController | None, *, running: bool) -> PodAsking:
+        """What reads the pods to decide; see ``to_place``."""
         find, classes = partial(self._find, "Pod"), self._classes
-        asking = PodAsking(self, find, classes, self._release, self._defaulting, strictness, daemons, running)
-        return asking.read(given, what)
+        return PodAsking(self, find, classes, self._release, self._defaulting, strictness, daemons, running)
 
     # --- inside ------------------------------------------------------------------------------
 

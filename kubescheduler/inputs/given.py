@@ -369,7 +369,7 @@ class PodAsking(msgspec.Struct, frozen=True, eq=False):
         to_place = PodsToPlace([])
         for thing in flat(given):
             try:
-                to_place = merged([to_place, self._of_one(thing, what, to_place.objects)])
+                to_place = self.more(to_place, thing, what)
             except DecodeError as error:
                 problems += error.problems
         if not self.running:
@@ -383,13 +383,14 @@ class PodAsking(msgspec.Struct, frozen=True, eq=False):
             raise DecodeError(problems)
         return to_place
 
-    def _of_one(self, thing: Any, what: str, accompanying: Sequence[ClusterObject]) -> PodsToPlace:
-        """Of one thing. accompanying: what was given before it."""
+    def more(self, before: PodsToPlace, thing: Any, what: str) -> PodsToPlace:
+        """With those of one more thing, and whatever else is in it. Raises DecodeError with every fault."""
+        accompanying = before.objects
         path = os.fspath(thing) if isinstance(thing, str | os.PathLike) and not is_text(thing) else ""
         if isinstance(thing, str) and path and not (is_file_name(path) or is_trace(path)):
             entry = self.find(thing)
             if entry is not None and isinstance(entry.obj, Pod):
-                return PodsToPlace([entry.obj])
+                return merged([before, PodsToPlace([entry.obj])])
             if not os.path.exists(thing):
                 raise DecodeError(f"{what}: {thing}: neither a pod of the cluster nor a file{self._nearest(thing)}")
         traces = [Trace(path)] if path and is_trace(path) else []
@@ -409,7 +410,7 @@ class PodAsking(msgspec.Struct, frozen=True, eq=False):
         )
         pods = [obj for obj in given.objects if isinstance(obj, Pod)]
         others = tuple((obj, None) for obj in given.objects if not isinstance(obj, Pod))
-        return merged([PodsToPlace(pods, accompanying=others), read])
+        return merged([before, PodsToPlace(pods, accompanying=others), read])
 
     def _nearest(self, name: str) -> str:
         names = [key_of(obj)[1] for obj in self.objects if isinstance(obj, Pod)]

@@ -34,7 +34,7 @@ from kubescheduler.engine.spec import Engine, EngineSpec
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.releases.names import place
 from kubescheduler.simulation.pods_to_place import joined
-from kubescheduler.testing.given import cluster_of, pods_of, spec_of
+from kubescheduler.testing.named_inputs import cluster_of, pods_of, spec_of
 from kubescheduler.testing.placements import shown
 from kubescheduler.testing.running_session import judgement, note
 

@@ -15,7 +15,7 @@ from kubescheduler.comparison.comparison import Comparison
 from kubescheduler.comparison.outcomes import INDEPENDENT
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.testing.compared_sides import to_compare
-from kubescheduler.testing.given import SharedCluster, cluster_of, spec_of
+from kubescheduler.testing.named_inputs import SharedCluster, cluster_of, spec_of
 from kubescheduler.testing.placements import PlacementRecords, Placer, names_of
 from kubescheduler.testing.running_session import UsageErrors, faults, judgement, note
 

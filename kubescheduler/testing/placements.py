@@ -22,7 +22,7 @@ from kubescheduler.core.decision import Decision, gave_up
 from kubescheduler.engine.spec import EngineSpec, PodScheduler
 from kubescheduler.sources.files import whole_file
 from kubescheduler.sources.yaml_stream import parse_yaml
-from kubescheduler.testing.given import SharedCluster, key_of, pods_of, running_among
+from kubescheduler.testing.named_inputs import SharedCluster, key_of, pods_of, running_among
 from kubescheduler.testing.running_session import UsageErrors, judgement
 
 MOST_PRIORITIES = 4

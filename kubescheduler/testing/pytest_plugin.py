@@ -17,7 +17,7 @@ from kubescheduler.testing.running_session import VALIDATE_SETTING, Session, beg
 
 if TYPE_CHECKING:
     from kubescheduler.comparison.comparison import Comparison
-    from kubescheduler.testing.given import SharedCluster
+    from kubescheduler.testing.named_inputs import SharedCluster
     from kubescheduler.testing.placements import PlacementRecords, Placer
 
 UPDATE = "placements_update"

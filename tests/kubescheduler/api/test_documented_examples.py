@@ -32,7 +32,7 @@ METHODS = [
     for name, member in inspect.getmembers(offered, callable)
     if not name.startswith("_") and "->" in str(inspect.signature(member))
 ]
-INTERNAL = ("cache", "entries", "of_engine", "replaced")
+INTERNAL = ("asking", "cache", "entries", "of_engine", "replaced")
 """Methods that other parts of the project need, not users."""
 
 

@@ -14,7 +14,7 @@ from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.simulation.pods_to_place import read_pods_to_place
 from kubescheduler.sources.cluster_input import read_cluster
 from kubescheduler.sweep.run_case import run_case
-from kubescheduler.testing.given import cluster_of
+from kubescheduler.testing.named_inputs import cluster_of
 from kubescheduler.testing.placements import Placer
 from tests.kubescheduler.cli.conftest import CLUSTER, Run, pod
 from tests.support.comparisons import one_case

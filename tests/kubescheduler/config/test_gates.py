@@ -25,7 +25,7 @@ from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.handle import Services
 from kubescheduler.releases.lookup import RELEASES
 from kubescheduler.releases.names import LEGACY_RELEASES
-from kubescheduler.testing.given import SharedCluster
+from kubescheduler.testing.named_inputs import SharedCluster
 from kubescheduler.testing.placements import Placer
 from tests.support.build import make_pod
 from tests.support.releases_tried import RELEASES_TRIED

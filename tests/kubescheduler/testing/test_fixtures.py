@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubescheduler.testing.given import SharedCluster, spec_of
+from kubescheduler.testing.named_inputs import SharedCluster, spec_of
 from tests.kubescheduler.testing.conftest import Project, node, pod
 
 POD = 'POD = {"metadata": {"name": "web"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}\n'

@@ -12,7 +12,7 @@ import pytest
 
 import kubescheduler as ks
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.testing.given import cluster_of
+from kubescheduler.testing.named_inputs import cluster_of
 from kubescheduler.testing.placements import Placer
 from tests.kubescheduler.cli.conftest import Run, pod
 from tests.support.comparisons import Export, read_export, results_of

@@ -4,37 +4,30 @@ from __future__ import annotations
 
 import io
 import os
-import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any, ParamSpec, TypeVar
+from typing import Any
 
 import attrs
 import msgspec
 
 from clusterstate.errors import ConfigError, DecodeError, attempt
-from clusterstate.manifests.fields import STRICT, Judgement, Strictness, describe, strictness_of
+from clusterstate.manifests.fields import STRICT, Judgement, describe, strictness_of
 from clusterstate.objects import KINDS, ClusterObject, Pod
 from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.engine.spec_fields import FILES
 from kubescheduler.extender.access import LIVE, RECORD
-from kubescheduler.inputs.given import flat, identified, is_text
+from kubescheduler.inputs.given import PodAsking, flat, identified, is_text
 from kubescheduler.releases.lookup import daemons_among, newest
-from kubescheduler.simulation.pods_to_place import PodsToPlace, joined, merged, read_pods_to_place
+from kubescheduler.simulation.pods_to_place import PodsToPlace
 from kubescheduler.sources.cluster_input import nothing_to_place
-from kubescheduler.sources.files import STDIN, STDIN_NAME
 from kubescheduler.sources.yaml_stream import parse_yaml
 from kubescheduler.testing.running_session import note
 
-P = ParamSpec("P")
-T = TypeVar("T")
-
 KINDS_OF_GIVEN = "a file name, a manifest, YAML text or an object"
-
-_STDIN = re.compile(f"^({STDIN}|{STDIN_NAME}): ")
 
 
 def located(name: str | os.PathLike[str], folders: Sequence[Path]) -> str:
@@ -47,28 +40,14 @@ def located(name: str | os.PathLike[str], folders: Sequence[Path]) -> str:
     raise DecodeError(f"{os.fspath(name)}: no such file or folder in {places}")
 
 
-def manifests(text: str) -> list[Any]:
-    """The documents of YAML text. Raises DecodeError."""
-    documents = parse_yaml("YAML text", text.encode())
-    if not documents:
-        raise DecodeError("YAML text: no objects in it")
-    return documents
-
-
-def standard_input(documents: Sequence[Any]) -> io.BytesIO:
-    """Manifests as the readers of files take them. Raises DecodeError for what is no JSON."""
+def _stream(documents: Sequence[Any]) -> io.BytesIO:
+    """Manifests as files are read, under the name that faults in them have. Raises DecodeError for what is no JSON."""
     try:
-        return io.BytesIO(msgspec.json.encode(documents[0] if len(documents) == 1 else documents))
+        stream = io.BytesIO(msgspec.json.encode(documents[0] if len(documents) == 1 else documents))
     except (TypeError, ValueError) as error:
         raise DecodeError(f"manifest: {error}") from None
-
-
-def in_manifests(action: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """What ``action`` returns; its faults are in manifests, not in standard input."""
-    try:
-        return action(*args, **kwargs)
-    except DecodeError as error:
-        raise DecodeError(_STDIN.sub("manifest: ", text) for text in error.problems) from None
+    stream.name = "manifest"
+    return stream
 
 
 def spec_of(given: Any, folders: Sequence[Path], extenders: str = LIVE) -> EngineSpec:
@@ -148,11 +127,10 @@ class SharedCluster:
         return self._read[release]
 
     def _found(self, release: str) -> Cluster:
-        paths = [*self.files, *([STDIN] if self.manifests else [])]
-        stdin = standard_input(self.manifests) if self.manifests else None
-        there = in_manifests(Cluster.read, *paths, release=release, stdin=stdin, validate=self.validate)
+        things: list[Any] = [*self.files, *([_stream(self.manifests)] if self.manifests else []), *self.given]
+        there = Cluster.read(*things, release=release, validate=self.validate)
         note(there.notes)
-        return there.add(self.given) if self.given else there
+        return there
 
 
 def cluster_of(given: Any, folders: Sequence[Path], validate: Judgement | None = None) -> SharedCluster:
@@ -179,7 +157,9 @@ def _told_apart(given: Any, folders: Sequence[Path], what: str) -> tuple[list[st
     problems: list[str] = []
     for thing in flat(given):
         if is_text(thing):
-            documents += attempt(problems, manifests, thing) or ()
+            found = attempt(problems, parse_yaml, "YAML text", thing if isinstance(thing, bytes) else thing.encode())
+            documents += found or ()
+            problems += ["YAML text: no objects in it"] if found == [] else []
         elif isinstance(thing, str | os.PathLike):
             path = attempt(problems, located, thing, folders)
             files += [path] if path else []
@@ -217,15 +197,14 @@ def pods_of(
     they may run in the cluster. Raises DecodeError with every fault; a pod that is there twice is one.
     """
     problems: list[str] = []
-    objects = attempt(problems, cluster.objects_for, *releases) or []
+    there = attempt(problems, cluster.cluster_for, *releases) or Cluster(release=newest(releases).name)
     usual = STRICT if cluster.front is None else cluster.front.strictness
-    accepted = newest(releases).accepted_values(gates)
-    strictness = strictness_of(validate or cluster.validate, usual).under(accepted)
+    strictness = strictness_of(validate or cluster.validate, usual).under(newest(releases).accepted_values(gates))
+    asking = there.asking(strictness, daemons_among(releases), running=True)
     to_place = PodsToPlace([])
     things = list(flat(given))
     for thing in things:
-        reader = _PodReader(cluster.folders, joined(objects, to_place.objects), releases, strictness)
-        to_place = merged([to_place, attempt(problems, reader.read, thing) or PodsToPlace([])])
+        to_place = attempt(problems, _with_more, to_place, thing, asking, cluster.folders) or to_place
     pods = to_place.pods
     if not things:
         problems.append(f"pods: none are given; give {KINDS_OF_GIVEN}")
@@ -233,42 +212,20 @@ def pods_of(
         problems.append(nothing_to_place("pods", to_place.objects, to_place.notes))
     problems += _twice("metadata.name", map(key_of, pods))
     problems += _twice("metadata.uid", (pod.metadata.uid for pod in {key_of(pod): pod for pod in pods}.values()))
-    problems += () if running else running_among(pods, objects)
+    problems += () if running else running_among(pods, there.pods)
     if problems:
         raise DecodeError(problems)
     note((*to_place.notes, *to_place.controllers))
     return to_place
 
 
-class _PodReader(msgspec.Struct, frozen=True):
-    folders: Sequence[Path]
-    cluster: Sequence[ClusterObject]
-    releases: Sequence[str]
-    strictness: Strictness
-
-    def read(self, thing: Any) -> PodsToPlace:
-        """Raises DecodeError with every fault."""
-        files, documents, objects = _told_apart(thing, self.folders, "pods")
-        pods = [obj for obj in objects if isinstance(obj, Pod)]
-        others = tuple((obj, None) for obj in objects if not isinstance(obj, Pod))
-        read = [*map(self._read, files), *([self._of_manifests(documents)] if documents else [])]
-        return merged([PodsToPlace(pods, accompanying=others), *read])
-
-    def _of_manifests(self, documents: Iterable[Any]) -> PodsToPlace:
-        """A manifest that does not say its kind is a pod's."""
-        kinded = [{"kind": "Pod", **each} if isinstance(each, Mapping) else each for each in documents]
-        return in_manifests(self._read, STDIN, stdin=standard_input(kinded))
-
-    def _read(self, path: str, stdin: IO[bytes] | None = None) -> PodsToPlace:
-        return read_pods_to_place(
-            [path],
-            self.cluster,
-            stdin=stdin,
-            release=newest(self.releases).name,
-            daemons=daemons_among(self.releases),
-            needed=False,
-            strictness=self.strictness,
-        )
+def _with_more(before: PodsToPlace, thing: Any, asking: PodAsking, folders: Sequence[Path]) -> PodsToPlace:
+    """A manifest that does not say its kind is a pod's. Raises DecodeError with every fault."""
+    files, documents, objects = _told_apart(thing, folders, "pods")
+    kinded = [{"kind": "Pod", **each} if isinstance(each, Mapping) else each for each in documents]
+    if kinded:
+        return asking.more(before, _stream(kinded), "manifest")
+    return asking.more(before, Path(files[0]), files[0]) if files else asking.more(before, objects[0], "pods")
 
 
 def _twice(path: str, values: Iterable[str]) -> Iterator[str]:
