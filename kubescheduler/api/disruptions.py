@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -13,14 +13,14 @@ from clusterstate.node_order import REGION, STABLE_REGION, STABLE_ZONE, ZONE
 from clusterstate.objects import ClusterObject, Node, Pod
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.engine_choice import engine_spec, tie_break_of
-from kubescheduler.api.nodes import as_shapes, with_daemons
+from kubescheduler.api.nodes import as_shapes, volumes_of, with_daemons
 from kubescheduler.comparison.effects import effects
 from kubescheduler.comparison.running_pods import label_selector
 from kubescheduler.core.selection import FirstByName, TieBreak
 from kubescheduler.engine.spec import Engine
-from kubescheduler.inputs.given import TEXT, WHOLE, checked_cluster, flat, refuse, wrong_type
+from kubescheduler.inputs.given import TEXT, checked_cluster, flat, refuse, wrong_number, wrong_type
 from kubescheduler.planning.departures import Fate, controller_of
-from kubescheduler.planning.drain import Chosen, DrainFlags, KubeletUpgrade, check_flags, chosen, drained, every
+from kubescheduler.planning.drain import Chosen, DrainFlags, KubeletUpgrade, check_flags, chosen, drained
 from kubescheduler.planning.drain_order import Drain, Order, OrderOptions, OrderSearch, Surge, play_step
 from kubescheduler.planning.node_trials import nodes_beside
 from kubescheduler.planning.outage import Outage, Outages, lose, worst_first
@@ -77,12 +77,12 @@ def drain(  # noqa: PLR0913
         [
             *wrong_type("selector", selector, TEXT, "a label selector"),
             *wrong_type("pod_selector", pod_selector, TEXT, "a label selector"),
-            *wrong_type("batch", batch, WHOLE, "a whole number"),
-            *wrong_type("surge", surge, WHOLE, "a whole number"),
+            *wrong_number("batch", batch, 1),
+            *wrong_number("surge", surge, 0),
             *wrong_type("kubernetes_upgrade", kubernetes_upgrade, TEXT, "two versions such as 1.30:1.31"),
         ]
     )
-    refuse(_of_no_order(order, batch, surge, shape, kubernetes_upgrade))
+    refuse(_of_no_order(order, surge, shape, kubernetes_upgrade))
     options_of_order = OrderOptions(
         batch,
         None if shape is None else one_shape(as_shapes(shape), cluster.release),
@@ -104,12 +104,8 @@ def drain(  # noqa: PLR0913
     return drain_of(engine, cluster, names, flags, ties, options_of_order if order else None)
 
 
-def _of_no_order(order: bool, batch: int, surge: int, shape: object, upgrade: str | None) -> Iterator[str]:
+def _of_no_order(order: bool, surge: int, shape: object, upgrade: str | None) -> Iterator[str]:
     """What is wrong with the arguments that say what sort of order is looked for."""
-    if batch < 1:
-        yield f"batch: expected 1 or more, found {batch}"
-    if surge < 0:
-        yield f"surge: expected 0 or more, found {surge}"
     if (surge > 0) != (shape is not None):
         yield "surge: say how many nodes come first, and of which shape: surge=2, shape=…"
     if not order and (surge or upgrade is not None):
@@ -144,24 +140,19 @@ def flags_for(cluster: Cluster, nodes: Iterable[str] | None, pod_selector: str |
     there = None if nodes is None else set(nodes)
     pods = {each.obj.key: (each.obj, each) for each in cluster.entries() if isinstance(each.obj, Pod)}
     looked_at = ((pod, entry) for pod, entry in pods.values() if there is None or pod.node_name in there)
-    local = {pod.key: pod for pod, entry in looked_at if _has_empty_dir(entry.manifest())}
+    local = {
+        pod.key: pod
+        for pod, entry in looked_at
+        if any(volume.get("emptyDir") is not None for volume in volumes_of(entry.manifest()))
+    }
     owners = {owner.uid for pod in local.values() if (owner := controller_of(pod)) is not None}
 
     def has_local_storage(pod: Pod) -> bool:
         owner = controller_of(pod)
         return pod.key in local or (pod.key not in pods and owner is not None and owner.uid in owners)
 
-    matches = every if pod_selector is None else _of_labels(label_selector(pod_selector))
-    return DrainFlags(selects=matches, has_local_storage=has_local_storage, **flags)
-
-
-def _of_labels(matches: Callable[[Mapping[str, str]], bool]) -> Callable[[Pod], bool]:
-    return lambda pod: matches(pod.metadata.labels)
-
-
-def _has_empty_dir(manifest: Mapping[str, Any]) -> bool:
-    volumes = (manifest.get("spec") or {}).get("volumes") or ()
-    return any(isinstance(volume, Mapping) and volume.get("emptyDir") is not None for volume in volumes)
+    matches = (lambda _: True) if pod_selector is None else label_selector(pod_selector)
+    return DrainFlags(selects=lambda pod: matches(pod.metadata.labels), has_local_storage=has_local_storage, **flags)
 
 
 def drain_of(

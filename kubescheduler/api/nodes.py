@@ -16,7 +16,17 @@ from clusterstate.objects import Pod
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.engine_choice import engine_spec, tie_break_of
 from kubescheduler.api.whole_runs import workload_of
-from kubescheduler.inputs.given import NUMBER, TEXT, WHOLE, Given, checked_cluster, flat, found_in, refuse, wrong_type
+from kubescheduler.inputs.given import (
+    NUMBER,
+    TEXT,
+    Given,
+    checked_cluster,
+    flat,
+    found_in,
+    refuse,
+    wrong_number,
+    wrong_type,
+)
 from kubescheduler.planning import rebalance as moves
 from kubescheduler.planning.cluster_autoscaler import (
     EXPANDERS,
@@ -79,8 +89,7 @@ def nodes(  # noqa: PLR0913
     ({'large': 1}, True)
     """
     checked_cluster(cluster, Cluster)
-    faults = [*wrong_type("tries", tries, WHOLE, "a whole number"), *wrong_type("top", top, WHOLE, "a whole number")]
-    refuse(faults or ([f"tries: expected 0 or more, found {tries}"] if tries < 0 else []))
+    refuse([*wrong_number("tries", tries, 0), *wrong_number("top", top)])
     if by not in BY:
         raise ConfigError(f"by: {by!r} is not known; known are {', '.join(BY)}{nearest(str(by), BY)}")
     engine = engine_spec(cluster.release, **options).engine(lambda _: None)
@@ -172,8 +181,7 @@ def removable_nodes(
 
 def removals_of(engine: Engine, cluster: Cluster, tie_break: Callable[[], TieBreak], threshold: float) -> Removals:
     """See ``removable_nodes``. cluster: with its manifests, which say what volumes pods have."""
-    entries = (each for each in cluster.entries() if isinstance(each.obj, Pod) and each.obj.node_name)
-    local = frozenset(each.key[1] for each in entries if _has_local_storage(each.manifest()))
+    local = _running_with(cluster, _has_local_storage)
     return of_cluster(engine, cluster.objects, tie_break, now=time.time(), local_storage=local, threshold=threshold)
 
 
@@ -208,17 +216,10 @@ def rebalance(
     """
     checked_cluster(cluster, Cluster)
     wanted = empty if empty is not None else let_in
-    faults = [*wrong_type("tries", tries, WHOLE, "a whole number")]
-    if wanted is None or (empty is not None and let_in is not None):
-        faults.append("say what to find out: either empty=NUMBER or let_in=POD")
-    elif empty is not None:
-        faults += wrong_type("empty", empty, WHOLE, "a whole number")
-    else:
-        faults += wrong_type("let_in", let_in, TEXT, "a pod's name")
-    refuse(faults)
+    either = [] if (empty is None) != (let_in is None) else ["say what to find out: either empty=NUMBER or let_in=POD"]
+    told = either or [*wrong_number("empty", empty, 1), *wrong_type("let_in", let_in, TEXT, "a pod's name")]
+    refuse([*wrong_number("tries", tries, 1), *told])
     assert wanted is not None
-    refuse([f"empty: expected 1 or more, found {empty}"] if empty is not None and empty < 1 else [])
-    refuse([f"tries: expected 1 or more, found {tries}"] if tries < 1 else [])
     engine = engine_spec(cluster.release, **options).engine(lambda _: None)
     repeatable = is_repeatable(tie_break, seed)
     return rebalanced(engine, cluster, wanted, partial(tie_break_of, engine, tie_break, seed), tries, repeatable)
@@ -228,20 +229,23 @@ def rebalanced(
     engine: Engine, cluster: Cluster, wanted: int | str, tie_break: Callable[[], TieBreak], tries: int, repeatable: bool
 ) -> Rebalanced:
     """See ``rebalance``. cluster: with its manifests, which say what volumes pods have."""
-    entries = (each for each in cluster.entries() if isinstance(each.obj, Pod) and each.obj.node_name)
-    local = frozenset(each.key[1] for each in entries if _has_volume_of_its_node(each.manifest()))
+    local = _running_with(cluster, _has_volume_of_its_node)
     pod = wanted if isinstance(wanted, int) or "/" in wanted else f"default/{wanted}"
     return moves.fewest_moves(
         engine, cluster.objects, pod, tie_break, local_storage=local, tries=tries, repeatable=repeatable
     )
 
 
+def _running_with(cluster: Cluster, holds: Callable[[Mapping[str, Any]], bool]) -> frozenset[str]:
+    """``namespace/name`` of the pods on nodes of whose manifests something holds."""
+    running = (each for each in cluster.entries() if isinstance(each.obj, Pod) and each.obj.node_name)
+    return frozenset(each.key[1] for each in running if holds(each.manifest()))
+
+
 def _has_volume_of_its_node(manifest: Mapping[str, Any]) -> bool:
     """Upstream: the descheduler's IsPodWithLocalStorage."""
-    volumes = (manifest.get("spec") or {}).get("volumes") or ()
     return any(
-        isinstance(volume, Mapping) and (volume.get("hostPath") is not None or volume.get("emptyDir") is not None)
-        for volume in volumes
+        volume.get("hostPath") is not None or volume.get("emptyDir") is not None for volume in volumes_of(manifest)
     )
 
 
@@ -249,12 +253,14 @@ def _has_local_storage(manifest: Mapping[str, Any]) -> bool:
     """Whether a pod has a volume that is lost with its node. Upstream: HasBlockingLocalStorage."""
     annotations = (manifest.get("metadata") or {}).get("annotations") or {}
     safe = str(annotations.get(LOCAL_IS_SAFE) or "").split(",")
-    volumes = (manifest.get("spec") or {}).get("volumes") or ()
-    return any(
-        _is_local(volume) for volume in volumes if isinstance(volume, Mapping) and volume.get("name") not in safe
-    )
+    for volume in volumes_of(manifest):
+        empty = volume.get("emptyDir")
+        local = volume.get("hostPath") is not None or (isinstance(empty, Mapping) and empty.get("medium") != "Memory")
+        if local and volume.get("name") not in safe:
+            return True
+    return False
 
 
-def _is_local(volume: Mapping[str, Any]) -> bool:
-    empty = volume.get("emptyDir")
-    return volume.get("hostPath") is not None or (isinstance(empty, Mapping) and empty.get("medium") != "Memory")
+def volumes_of(manifest: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The volumes of a pod."""
+    return [each for each in (manifest.get("spec") or {}).get("volumes") or () if isinstance(each, Mapping)]

@@ -23,7 +23,16 @@ from kubescheduler.core.equal_runs import placed_in_order
 from kubescheduler.core.results import AT_ONCE, NotPickled, OneAtATime, in_turn
 from kubescheduler.engine.spec import cache_for
 from kubescheduler.extender.access import LIVE
-from kubescheduler.inputs.given import TEXT, WHOLE, checked_cluster, key_of, named, refuse, shown_argument, wrong_type
+from kubescheduler.inputs.given import (
+    TEXT,
+    checked_cluster,
+    key_of,
+    named,
+    refuse,
+    shown_argument,
+    wrong_number,
+    wrong_type,
+)
 
 if TYPE_CHECKING:
     from clusterstate.cache import ClusterCache
@@ -190,11 +199,7 @@ class Scheduler(NotPickled):
         >>> scheduler.hints("big")[0].text
         'ask for 2 cpu instead of 3'
         """
-        faults = [
-            *wrong_type("node", node, TEXT, "the name of a node"),
-            *wrong_type("top", top, WHOLE, "a whole number"),
-        ]
-        refuse(faults or ([f"top: expected 1 or more, found {top}"] if top is not None and top < 1 else []))
+        refuse([*wrong_type("node", node, TEXT, "the name of a node"), *wrong_number("top", top, 1)])
         pods = self._pods(pod, "pod")
         if len(pods) > 1:
             raise DecodeError(f"hints takes one pod, found {', '.join(key_of(p)[1] for p in pods)}")
@@ -401,44 +406,23 @@ class Journal(msgspec.Struct, eq=False):
         return out
 
 
-class BeforeRun(msgspec.Struct, frozen=True, eq=False):
-    """A scheduler as it was before a run."""
-
-    journal: Journal
-    count: int
-    """How much of the journal was done by then."""
-    position: int
-    """Of the cluster's log."""
-    tie_break: TieBreak | None
-
-    def scheduler(self) -> PodScheduler:
-        """A copy. Raises StaleDecisionError where the cluster cannot be had as it was."""
-        cache = self.journal.cache(self.count)
-        if cache.columns.log.position != self.position:
-            raise StaleDecisionError(
-                "the scheduler's cache was changed by something else than the scheduler, so nobody knows it as it was "
-                "when this pod was placed; use decide and bind for each pod to have all that is said of it"
-            )
-        return self.journal.engine.scheduler(cache, copy.deepcopy(self.tie_break))
-
-
-class RunsToReplay(msgspec.Struct, frozen=True, eq=False):
+class RunsToReplay(msgspec.Struct, eq=False):
     """Places runs as a scheduler does, and remembers what it takes to repeat the last one."""
 
     scheduler: PodScheduler
     journal: Journal
-    _before: list[BeforeRun] = msgspec.field(default_factory=list)
-    """The last run's."""
+    _last: ReplayedRun | None = None
 
     def place_run(self, pods: Sequence[Pod]) -> PlacedRun | None:
         """See ``GenericScheduler.place_run``."""
         journal, log = self.journal, self.scheduler.cache.columns.log
-        self._before[:] = [BeforeRun(journal, len(journal), log.position, copy.deepcopy(journal.tie_break))]
+        self._last = ReplayedRun(journal, len(journal), log.position, copy.deepcopy(journal.tie_break), pods)
         return self.scheduler.place_run(pods)
 
     def decisions(self, run: PlacedRun, **known: Any) -> Iterator[Decision]:
         """The decision on each pod of the run that was placed last. known: fields of all of them."""
-        replayed = ReplayedRun(self._before[0], run.pods)
+        assert self._last is not None
+        self._last.pods = run.pods
         names, listed = self.scheduler.cache.columns.published
         shared = [
             placed_by(run.release, names, listed, run.nodes_total, from_kept_ranking=kept, **known)
@@ -446,13 +430,18 @@ class RunsToReplay(msgspec.Struct, frozen=True, eq=False):
         ]
         each = zip(run.pods, run.hosts, run.by_ranking.tolist(), strict=True)
         for at, (pod, host, kept) in enumerate(each):
-            yield LazyDecision.of(partial(replayed.decision, at), pod, host, shared[kept])
+            yield LazyDecision.of(partial(self._last.decision, at), pod, host, shared[kept])
 
 
 class ReplayedRun(msgspec.Struct, eq=False):
-    """A run of pods that is repeated as far as somebody asks."""
+    """A run of pods that is repeated as far as somebody asks, on the scheduler as it was before."""
 
-    before: BeforeRun
+    journal: Journal
+    count: int
+    """How much of the journal was done by then."""
+    position: int
+    """Of the cluster's log."""
+    tie_break: TieBreak | None
     pods: Sequence[Pod]
     _scheduler: PodScheduler | None = None
     _at: int = 0
@@ -463,13 +452,23 @@ class ReplayedRun(msgspec.Struct, eq=False):
         scheduler has changed its cache."""
         scheduler, self._scheduler = self._scheduler, None  # nobody knows how far one is that was interrupted
         if scheduler is None or at < self._at:
-            scheduler, self._at = self.before.scheduler(), 0
+            scheduler, self._at = self._before(), 0
         one = partial(decided_and_placed, scheduler)
         for _ in placed_in_order(scheduler.place_run, self.pods[self._at : at], one):
             pass
         decision = one(self.pods[at])
         self._scheduler, self._at = scheduler, at + 1
         return decision
+
+    def _before(self) -> PodScheduler:
+        """The scheduler as it was."""
+        cache = self.journal.cache(self.count)
+        if cache.columns.log.position != self.position:
+            raise StaleDecisionError(
+                "the scheduler's cache was changed by something else than the scheduler, so nobody knows it as it was "
+                "when this pod was placed; use decide and bind for each pod to have all that is said of it"
+            )
+        return self.journal.engine.scheduler(cache, copy.deepcopy(self.tie_break))
 
 
 def decided_and_placed(scheduler: PodScheduler, pod: Pod) -> Decision:

@@ -23,7 +23,6 @@ from kubescheduler.inputs.given import (
     GATES_TEXT,
     NUMBER,
     TEXT,
-    WHOLE,
     checked_cluster,
     flat,
     found_in,
@@ -31,6 +30,7 @@ from kubescheduler.inputs.given import (
     key_of,
     refuse,
     shown_argument,
+    wrong_number,
     wrong_type,
 )
 from kubescheduler.releases.names import RELEASE_NAMES
@@ -304,8 +304,7 @@ def capacity(cluster: Cluster, pod: Any, *, limit: int | None = None, **options:
     (6, '0/2 nodes are available: 2 Insufficient cpu.')
     """
     checked_cluster(cluster, Cluster)
-    faults = wrong_type("limit", limit, WHOLE, "a whole number")
-    refuse(faults or ([f"limit: expected 1 or more, found {limit}"] if limit is not None and limit < 1 else []))
+    refuse(wrong_number("limit", limit, 1))
     from kubescheduler.simulation.room import room_of
 
     asked = cluster.to_place(pod, "pod")

@@ -317,6 +317,13 @@ def wrong_type(name: str, given: object, types: tuple[type, ...], what: str) -> 
     return [f"{name}: expected {what}, found {shown_argument(given)}"]
 
 
+def wrong_number(name: str, given: Any, least: int | None = None) -> list[str]:
+    """The same of one that has to be a whole number, of at least so much; also where it is less."""
+    faults = wrong_type(name, given, WHOLE, "a whole number")
+    less = not faults and given is not None and least is not None and given < least
+    return [f"{name}: expected {least} or more, found {given}"] if less else faults
+
+
 def shown_argument(given: object) -> str:
     """An argument as errors show it: values as they are, anything else by its type."""
     if given is None or isinstance(given, str | int | float | list | tuple | Mapping):
