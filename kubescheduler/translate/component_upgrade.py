@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -26,7 +26,7 @@ from kubescheduler.translate.emphasis import KEPT, NOT_SCORES, SPREAD, Suggestio
 from kubescheduler.translate.nearest_profile import IN_TREE_LIMITS
 from kubescheduler.translate.policy_entries import LIST, SYSTEM, strategy_role
 from kubescheduler.translate.policy_source import ROLES, profile_emphasis
-from kubescheduler.translate.process_upgrade import settings_for, target_process, with_settings, without_origin
+from kubescheduler.translate.process_upgrade import settings_for, target_process, with_settings
 from kubescheduler.translate.profile_upgrade import LEAST_PLUGIN, OldProfile, upgraded_profile
 from kubescheduler.translate.translation_model import (
     Emphasis,
@@ -44,6 +44,7 @@ from kubescheduler.translate.translation_model import (
     later,
     readers,
     since,
+    without_origin,
 )
 
 
@@ -244,10 +245,7 @@ def _no_errors(_: ComponentFormat, __: Written, ___: SchedulerConfig, ____: str)
 def _emphases_before(document: Mapping[str, Any], before: Release, weights: Mapping[str, int]) -> list[Emphasis]:
     """Of each profile, in the release that reads the document."""
     form = msgspec.structs.replace(before.framework_rules.component, errors=_no_errors)
-    known = points_by_plugin(form.plugins)
-    points = {**known, **foreign_points(_plugins(document), known)}
-    config = component_config_from(document, form, all_problems=False, points=points)
-    return emphases(config, weights)
+    return emphases(component_config_from(document, form, all_problems=False, points=_points(document, form)), weights)
 
 
 def _with_weights(profile: Profile) -> Profile:
@@ -268,24 +266,19 @@ def _name(profile: Any, at: int) -> WithOrigin:
 # --- checks --------------------------------------------------------------------------------
 
 
-def foreign_points(plugins_of: Iterator[Mapping[str, Any]], known: Mapping[str, Any]) -> dict[str, frozenset[Point]]:
-    """Plugins that kube-scheduler does not come with → the points at which profiles list them."""
-    found: dict[str, frozenset[Point]] = {}
-    for plugins in plugins_of:
-        for member, plugin_set in plugins.items():
-            points = ANYWHERE if member == "multiPoint" else frozenset(p for p in Point if p.value == member)
-            for entry in (plugin_set or {}).get("enabled") or ():
-                if isinstance(entry, Mapping) and entry.get("name") not in known:
-                    name = str(entry.get("name"))
-                    found[name] = found.get(name, frozenset()) | points
-    return found
-
-
-def _plugins(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _points(document: Mapping[str, Any], form: ComponentFormat) -> dict[str, Collection[Point]]:
+    """Plugin → its points; of those that kube-scheduler does not come with, the points at which profiles list them."""
+    known = points_by_plugin(form.plugins)
+    found: dict[str, Collection[Point]] = dict(known)
     for profile in document.get("profiles") or ():
         plugins = profile.get("plugins") if isinstance(profile, Mapping) else None
-        if isinstance(plugins, Mapping):
-            yield {member: each for member, each in plugins.items() if isinstance(each, Mapping)}
+        for member, given in plugins.items() if isinstance(plugins, Mapping) else ():
+            points = ANYWHERE if member == "multiPoint" else frozenset(p for p in Point if p.value == member)
+            enabled = (given.get("enabled") or ()) if isinstance(given, Mapping) else ()
+            for name in (str(entry.get("name")) for entry in enabled if isinstance(entry, Mapping)):
+                if name not in known:
+                    found[name] = {*found.get(name, ()), *points}
+    return found
 
 
 def _read(document: Mapping[str, Any], before: Release) -> Written:
@@ -295,9 +288,7 @@ def _read(document: Mapping[str, Any], before: Release) -> Written:
     if problems := [*decoded.problems, *twice_problems(document)]:
         raise ConfigError(problems)
     if LEAST_PLUGIN in default_weights(form, version):
-        known = points_by_plugin(form.plugins)
-        points = {**known, **foreign_points(_plugins(document), known)}
-        component_config_from(document, form, all_problems=True, points=points)
+        component_config_from(document, form, all_problems=True, points=_points(document, form))
     return decoded.written
 
 
@@ -319,10 +310,8 @@ def _without_unknown(document: Mapping[str, Any], notes: list[Note]) -> dict[str
 def _checked(translation: Translation, name: str) -> SchedulerConfig:
     """What the target makes of the result. Raises ConfigError when it would not take it."""
     document, form = translation.plain(), format_of(translation.release)
-    known = points_by_plugin(form.plugins)
-    points = {**known, **foreign_points(_plugins(document), known)}
     try:
-        return component_config_from(document, form, all_problems=True, points=points)
+        return component_config_from(document, form, all_problems=True, points=_points(document, form))
     except ConfigError as error:
         text = f"{name}: release {translation.release} does not take what this becomes"
         raise ConfigError(f"{text}: {problem}" for problem in error.problems) from error

@@ -120,7 +120,15 @@ def filters_of(source: Source, to: Release, *, with_new_filters: bool = False) -
         for plugin in _plugins(item, to):
             plugins[plugin] = (*plugins.get(plugin, ()), item.origin)
         notes += _notes(item, source, to)
-    notes += _idle(source.predicates)
+    notes += (
+        Note(
+            NoteKind.EXACT,
+            item.path,
+            f"release {source.release} never runs a predicate of this name, so it is left out",
+        )
+        for item in source.predicates
+        if item.idle
+    )
     if source.policy.predicates is None and SPREAD not in plugins:
         plugins[SPREAD] = (f"default of {to.name}, as release {source.release} uses its defaults",)
         notes.append(_spread_note(source))
@@ -204,12 +212,6 @@ def service_affinity_note(labels: Sequence[str], path: str, release: str) -> Not
 def _affinity_note(path: str) -> Note:
     text = "NodeAffinity, which it needs, also heeds nodeSelector and required node affinity of pods"
     return Note(NoteKind.APPROXIMATE, path.removeprefix("from "), text)
-
-
-def _idle(items: Iterable[PolicyEntry]) -> Iterator[Note]:
-    for item in items:
-        if item.idle:
-            yield Note(NoteKind.EXACT, item.path, "release 1.16 never runs a predicate of this name, so it is left out")
 
 
 def _spread_note(source: Source) -> Note:

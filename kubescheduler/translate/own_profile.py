@@ -46,6 +46,7 @@ from kubescheduler.framework.contract.profile import Enabled, Point, Profile
 from kubescheduler.framework.plugins.plugin_record import DEFAULT_PROVIDER
 from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
 from kubescheduler.releases.lookup import release_named
+from kubescheduler.releases.names import LEGACY_RELEASES
 from kubescheduler.releases.release import Release
 from kubescheduler.translate.emphasis import KEPT, SPREAD, Suggestion, judge, kept_note
 from kubescheduler.translate.policy_entries import (
@@ -238,8 +239,10 @@ def _with_resources(path: str, entry: PriorityPolicy, record: Release, to: str, 
         notes.append(Note(NoteKind.LOST, path, f"resources with a negative weight are left out: {to} takes none"))
     if not ratio.resources:
         text = f"it names no resources. With a policy, {to} then scores nothing by it; the configuration counts cpu "
-        kind = NoteKind.APPROXIMATE if record.legacy is None else NoteKind.EXACT
-        notes.append(Note(kind, path, f"{text}and memory, as 1.16 did"))
+        kind, by = (
+            (NoteKind.APPROXIMATE, LEGACY_RELEASES[-1]) if record.legacy is None else (NoteKind.EXACT, record.name)
+        )
+        notes.append(Note(kind, path, f"{text}and memory, as {by} did"))
     argument = PriorityArgument(
         requested_to_capacity_ratio=msgspec.structs.replace(ratio, resources=resources or CPU_AND_MEMORY)
     )

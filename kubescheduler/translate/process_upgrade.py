@@ -14,7 +14,7 @@ from kubescheduler.config.component.config_schema import CONFIGURATION
 from kubescheduler.config.gates import Gate, ReleaseGates, gate_pairs
 from kubescheduler.releases.lookup import live_release, release_named
 from kubescheduler.releases.release import Release
-from kubescheduler.translate.translation_model import Note, NoteKind, Translation, WithOrigin, since
+from kubescheduler.translate.translation_model import Note, NoteKind, Translation, WithOrigin, since, without_origin
 
 LOGGING = (
     "logtostderr",
@@ -449,11 +449,6 @@ def with_settings(translation: Translation, settings: ProcessSettings) -> Transl
         document=WithOrigin({**head, **settings.top, **document}, translation.document.origin),
         notes=(*translation.notes, *settings.notes),
     )
-
-
-def without_origin(value: Any) -> Any:
-    """A value without its own origin; what is in it keeps its."""
-    return value.value if isinstance(value, WithOrigin) else value
 
 
 def _profile(profile: Any, settings: ProcessSettings) -> dict[str, Any]:

@@ -149,12 +149,15 @@ class WithOrigin(msgspec.Struct, frozen=True):
     origin: str
 
 
+def without_origin(value: Any) -> Any:
+    """A value without its own origin; what is in it keeps its."""
+    return value.value if isinstance(value, WithOrigin) else value
+
+
 def profile_without_origin(document: WithOrigin, at: int) -> Mapping[str, Any]:
     """A profile of a document, without its own origin."""
-    profiles = document.value["profiles"]
-    profile = (profiles.value if isinstance(profiles, WithOrigin) else profiles)[at]
-    found: Mapping[str, Any] = profile.value if isinstance(profile, WithOrigin) else profile
-    return found
+    profile: Mapping[str, Any] = without_origin(without_origin(document.value["profiles"])[at])
+    return profile
 
 
 def plain(value: Any) -> Any:
@@ -301,7 +304,7 @@ NoteText = tuple[NoteKind, str, str]
 """(kind, text, advice)."""
 
 LIFECYCLE = (
-    "no release after 1.16 has it: the node lifecycle controller taints such nodes "
+    f"no release after {LEGACY_RELEASES[-1]} has it: the node lifecycle controller taints such nodes "
     "(node.kubernetes.io/not-ready, memory-pressure, disk-pressure, pid-pressure), and TaintToleration heeds the taints"
 )
 LIFECYCLE_ADVICE = "see that kube-controller-manager runs the node lifecycle controller"
