@@ -13,10 +13,14 @@ from typing import Any, TextIO
 import click
 
 from kubescheduler import __version__
-from kubescheduler.cli.common_options import FILE, FOUND
+from kubescheduler.cli.common_options import FOUND, file_option
 from kubescheduler.cli.help_groups import COMMAND_GROUPS, check_values, write_commands
 
-COMMANDS = {name: module for group in COMMAND_GROUPS for name, module in group.commands.items()}
+COMMANDS = {
+    name: f"{__name__}.{'run_command' if name == 'run' else name}"
+    for group in COMMAND_GROUPS
+    for name in group.commands
+}
 """Command → the module that has it, under the command's own name."""
 
 SETTINGS = "kubescheduler.toml"
@@ -162,12 +166,7 @@ def _discard_output(stream: TextIO | None = None) -> None:
     "input or usage, or something that kept a pod from being decided. An error is never reported as 0 or 1.",
 )
 @click.version_option(__version__, "--version", prog_name="kubescheduler", message="%(prog)s %(version)s")
-@click.option(
-    "--settings",
-    metavar="FILE",
-    type=FILE,
-    help=f"Defaults for options, in TOML.  [default: {SETTINGS}, if it is there]",
-)
+@file_option("--settings", help=f"Defaults for options, in TOML.  [default: {SETTINGS}, if it is there]")
 @click.option(
     "--max",
     "limits",

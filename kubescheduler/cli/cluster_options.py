@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 import click
 from click.core import ParameterSource
 
-from kubescheduler.cli.common_options import EXTRA, FILE, with_options
+from kubescheduler.cli.common_options import EXTRA, FILE, file_option, with_options
 from kubescheduler.cli.engine_options import NeededArgument, NeededOption
 from kubescheduler.cli.progress import progress
 
@@ -92,10 +92,8 @@ ClusterPlace = str | ServerCluster
 """Where a cluster is: a file's name, a folder's, ``-``, or a server."""
 
 
-KUBECONFIG = click.option(
+KUBECONFIG = file_option(
     "--kubeconfig",
-    metavar="FILE",
-    type=FILE,
     is_eager=True,
     help="Read the cluster from its API server.  [default with --context: as kubectl finds it]",
 )
@@ -130,10 +128,8 @@ class WorkloadOption(NeededOption):
             return ()
 
 
-MIRROR = click.option(
+MIRROR = file_option(
     "--mirror",
-    metavar="FILE",
-    type=FILE,
     is_eager=True,
     help="A cluster and its pods as run --dry-run recorded them, instead of CLUSTER and files of pods.",
 )

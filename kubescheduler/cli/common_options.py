@@ -214,7 +214,7 @@ def file_option(*names: str, **more: Any) -> Callable[[Decorated], Decorated]:
 def number_option(*names: str, least: int = 1, **more: Any) -> Callable[[Decorated], Decorated]:
     """An option that is a whole number, the least or more. more: as click takes it."""
     kind = click.IntRange(min=least)
-    return click.option(*names, type=kind, metavar="NUMBER", show_default="default" in more, **more)
+    return click.option(*names, **{"type": kind, "metavar": "NUMBER", "show_default": "default" in more, **more})
 
 
 def choice_option(*names: str, choices: Sequence[str], **more: Any) -> Callable[[Decorated], Decorated]:

@@ -12,13 +12,13 @@ from kubescheduler.cli.common_options import (
     EXTENDERS,
     FAILURE_DOMAINS,
     FEATURE_GATES,
-    FILE,
     FOUND,
     NO_DEFAULTING,
     PLUGIN,
     RELEASE,
     VALIDATE,
-    OneOf,
+    choice_option,
+    file_option,
     providers,
     spec_option,
     with_options,
@@ -172,10 +172,8 @@ _SELECTION = (
     spec_option("use_legacy_policy_config"),
     spec_option("strict"),
     spec_option("config_file"),
-    click.option(
+    file_option(
         "--write-config-to",
-        metavar="FILE",
-        type=FILE,
         is_eager=True,
         help="Only write the configuration with all defaults; - is standard output.  [not in 1.4]",
     ),
@@ -191,11 +189,9 @@ _SELECTION = (
 )
 _CHOICE = (
     spec_option("percentage_of_nodes_to_score", type=click.IntRange(0, 100), default=100, show_default=True),
-    click.option(
+    choice_option(
         "--tie-break",
-        type=OneOf(["first", "random", "upstream"]),
-        default="first",
-        show_default=True,
+        choices=["first", "random", "upstream"],
         help="Among equal totals: the first by name, any, or as the release does it.",
     ),
     click.option("--seed", type=int, metavar="NUMBER", help="Makes random and upstream ties repeatable."),

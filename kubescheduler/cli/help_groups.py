@@ -36,7 +36,7 @@ class OptionGroup(NamedTuple):
 
     title: str
     """What they are about."""
-    example: tuple[tuple[str, str], ...]
+    example: dict[str, str]
     """Option → how it is used; a command shows those that it has."""
     options: tuple[str, ...]
     """Parameters of commands."""
@@ -48,76 +48,36 @@ GROUPED_FROM = 8
 OPTION_GROUPS = (
     OptionGroup(
         "What is decided",
-        (("pod", "--pod web.yaml"), ("pod_files", "--pods web.yaml"), ("workload_files", "--workload jobs.yaml")),
+        {"pod": "--pod web.yaml", "pod_files": "--pods web.yaml", "workload_files": "--workload jobs.yaml"},
         (
-            "kubeconfig",
-            "context",
-            "mirror",
-            "pod",
-            "pod_files",
-            "pending",
-            "workload_files",
-            "selector",
-            "ignore_daemonsets",
-            "delete_emptydir_data",
-            "force",
-            "disable_eviction",
-            "pod_selector",
-            "grace_period",
-            "order",
-            *("batch", "surge", "shape", "kubernetes_upgrade"),
-            "shape_files",
-            "tries",
-            *("remove", "threshold", "rebalance", "acting", "expander", "priorities", "max_nodes_per_scaleup"),
-            *("zone", "names", "each", "unreachable"),
-            "validate",
-            "no_defaulting",
-            "preempt",
-            "bind",
-            "whole_folders",
-            "grace",
-            "limit",
+            *("kubeconfig", "context", "mirror", "pod", "pod_files", "pending", "workload_files", "selector"),
+            *("ignore_daemonsets", "delete_emptydir_data", "force", "disable_eviction", "pod_selector", "grace_period"),
+            *("order", "batch", "surge", "shape", "kubernetes_upgrade", "shape_files", "tries", "remove", "threshold"),
+            *("rebalance", "acting", "expander", "priorities", "max_nodes_per_scaleup", "zone", "names", "each"),
+            *("unreachable", "validate", "no_defaulting", "preempt", "bind", "whole_folders", "grace", "limit"),
         ),
     ),
     OptionGroup(
         "What decides",
+        {
+            "release": "--release 1.36",
+            "config": "--config scheduler.yaml",
+            "old": "--old release=1.20",
+            "new": "--new release=1.36",
+            "from_release": "--from 1.22",
+            "config_specs": "--config-spec release=1.36",
+            "seeds": "--seeds 0..9",
+        },
         (
-            ("release", "--release 1.36"),
-            ("config", "--config scheduler.yaml"),
-            ("old", "--old release=1.20"),
-            ("new", "--new release=1.36"),
-            ("from_release", "--from 1.22"),
-            ("config_specs", "--config-spec release=1.36"),
-            ("seeds", "--seeds 0..9"),
-        ),
-        (
-            *("from_release", "to"),
-            *("release", "algorithm_provider", "policy_config_file", "policy_configmap", "use_legacy_policy_config"),
-            *("config", "write_config_to", "feature_gates", "hard_pod_affinity_symmetric_weight", "failure_domains"),
-            "scheduler_name",
-            *(
-                "percentage_of_nodes_to_score",
-                "tie_break",
-                "seed",
-                "seeds",
-                "runs",
-                "plugin",
-                "extenders",
-                "strict",
-                "old",
-                "new",
-                "config_spec",
-                "grid",
-            ),
+            *("from_release", "to", "release", "algorithm_provider", "policy_config_file", "policy_configmap"),
+            *("use_legacy_policy_config", "config", "write_config_to", "feature_gates", "failure_domains"),
+            *("hard_pod_affinity_symmetric_weight", "scheduler_name", "percentage_of_nodes_to_score", "tie_break"),
+            *("seed", "seeds", "runs", "plugin", "extenders", "strict", "old", "new", "config_spec", "grid"),
         ),
     ),
     OptionGroup(
         "What is shown",
-        (
-            ("top", "--top 5"),
-            ("output", "-o json"),
-            ("out", "--out rows.csv"),
-        ),
+        {"top": "--top 5", "output": "-o json", "out": "--out rows.csv"},
         ("output", "explain", "top", "node", "save", "out", "placements", "timings", "plot", "pairs", "applied"),
     ),
 )
@@ -130,58 +90,26 @@ class CommandGroup(NamedTuple):
     """What they are for."""
     example: str
     """How one is used."""
-    commands: dict[str, str]
-    """Command → the module that has it, under the command's own name."""
+    commands: tuple[str, ...]
+    """Each is in the module of its name, ``run`` in ``run_command``, as this package has a function ``run``."""
 
 
 COMMAND_GROUPS = (
     CommandGroup(
         "Decide",
         "kubescheduler schedule cluster.yaml --pod pod.yaml --explain",
-        {
-            "schedule": "kubescheduler.cli.schedule",
-            "why": "kubescheduler.cli.why",
-            "hint": "kubescheduler.cli.hint",
-            "simulate": "kubescheduler.cli.simulate",
-            "capacity": "kubescheduler.cli.capacity",
-            "evaluate": "kubescheduler.cli.evaluate",
-        },
+        ("schedule", "why", "hint", "simulate", "capacity", "evaluate"),
     ),
     CommandGroup(
         "Change a scheduler",
         "kubescheduler compare cluster.yaml --pods pod.yaml --new release=1.36",
-        {
-            "compare": "kubescheduler.cli.compare",
-            "sweep": "kubescheduler.cli.sweep",
-            "migrate": "kubescheduler.cli.migrate",
-            "upgrade": "kubescheduler.cli.upgrade",
-        },
+        ("compare", "sweep", "migrate", "upgrade"),
     ),
+    CommandGroup("Plan nodes", "kubescheduler nodes cluster.yaml --shapes shapes.yaml", ("nodes", "drain", "outage")),
+    CommandGroup("Run in a cluster", "kubescheduler run --release 1.36 -- --help", ("run", "snapshot")),
+    CommandGroup("Learn", "kubescheduler lab start taints my-taints", ("lab",)),
     CommandGroup(
-        "Plan nodes",
-        "kubescheduler nodes cluster.yaml --shapes shapes.yaml",
-        {
-            "nodes": "kubescheduler.cli.nodes",
-            "drain": "kubescheduler.cli.drain",
-            "outage": "kubescheduler.cli.outage",
-        },
-    ),
-    CommandGroup(
-        "Run in a cluster",
-        "kubescheduler run --release 1.36 -- --help",
-        {"run": "kubescheduler.cli.run_command", "snapshot": "kubescheduler.cli.snapshot"},
-    ),
-    CommandGroup("Learn", "kubescheduler lab start taints my-taints", {"lab": "kubescheduler.cli.lab"}),
-    CommandGroup(
-        "Look up",
-        "kubescheduler explain NodeResourcesFit",
-        {
-            "explain": "kubescheduler.cli.explain",
-            "mcp": "kubescheduler.cli.mcp",
-            "registry": "kubescheduler.cli.registry",
-            "releases": "kubescheduler.cli.releases",
-            "completion": "kubescheduler.cli.completion",
-        },
+        "Look up", "kubescheduler explain NodeResourcesFit", ("explain", "mcp", "registry", "releases", "completion")
     ),
 )
 """Every command there is, in the order of the help."""
@@ -207,7 +135,7 @@ def _grouped(records: Mapping[str, tuple[str, str]]) -> Iterator[tuple[str, list
     left = dict.fromkeys(records)
     for group in OPTION_GROUPS if len(records) >= GROUPED_FROM else ():
         names = [name for name in records if name in group.options]
-        example = " ".join(text for name, text in group.example if name in records)
+        example = " ".join(text for name, text in group.example.items() if name in records)
         if names:
             yield (f"{group.title}, as {example}" if example else group.title), names
         for name in names:
@@ -221,7 +149,7 @@ def write_commands(commands: Mapping[str, click.Command], formatter: click.HelpF
     width = formatter.width - 6 - max(map(len, commands))
     for title, example, names in COMMAND_GROUPS:
         with formatter.section(f"{title}, as {example}"):
-            formatter.write_dl(_rows(commands, list(names), width))
+            formatter.write_dl(_rows(commands, names, width))
 
 
 def _rows(commands: Mapping[str, click.Command], names: Sequence[str], width: int) -> list[tuple[str, str]]:

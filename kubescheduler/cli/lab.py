@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kubescheduler.cli.cluster_options import cluster_options
-from kubescheduler.cli.common_options import PATIENCE, OneOf, pod_files_option
+from kubescheduler.cli.common_options import PATIENCE, number_option, output_option, pod_files_option
 from kubescheduler.cli.engine_options import EngineOptions, engine_options
 from kubescheduler.cli.help_groups import CheckedCommand, GroupedCommand
 
@@ -81,37 +81,6 @@ def _alone(callback: Callable[..., Any]) -> Callable[..., Any]:
 
 FOLDER = click.Path(file_okay=False)
 
-_OPTIONS = (
-    click.option("--exercise", metavar="DIR", type=FOLDER, help="An exercise, as `lab start` made it; or its name."),
-    click.option(
-        "--class",
-        "class_folder",
-        metavar="DIR",
-        type=FOLDER,
-        help="A folder with a folder for each student: how far they are is on the screen Class.",
-    ),
-    click.option(
-        "--listen",
-        metavar="ADDR:PORT",
-        help="Where the page is served, for other machines too; these need --token.  [default: a free port of "
-        "127.0.0.1]",
-    ),
-    click.option(
-        "--token", metavar="TEXT", help="What the page has to show, at least 16 characters.  [default: a new one]"
-    ),
-    click.option(
-        "--browser/--no-browser", default=None, help="Open the page in a browser.  [default: if there is a display]"
-    ),
-)
-
-
-def page_options(command: Callable[..., int]) -> Callable[..., int]:
-    """Gives a command the options."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
-
-
 EXTRA = "the lab's page needs the extra 'lab': pip install 'kubescheduler[lab]'"
 
 
@@ -123,7 +92,25 @@ EXTRA = "the lab's page needs the extra 'lab': pip install 'kubescheduler[lab]'"
 @functools.partial(cluster_options, required=False)
 @pod_files_option("pod", "--pod", "Pods that wait in it: manifests, or controllers with a pod template.")
 @engine_options
-@page_options
+@click.option("--exercise", metavar="DIR", type=FOLDER, help="An exercise, as `lab start` made it; or its name.")
+@click.option(
+    "--class",
+    "class_folder",
+    metavar="DIR",
+    type=FOLDER,
+    help="A folder with a folder for each student: how far they are is on the screen Class.",
+)
+@click.option(
+    "--listen",
+    metavar="ADDR:PORT",
+    help="Where the page is served, for other machines too; these need --token.  [default: a free port of 127.0.0.1]",
+)
+@click.option(
+    "--token", metavar="TEXT", help="What the page has to show, at least 16 characters.  [default: a new one]"
+)
+@click.option(
+    "--browser/--no-browser", default=None, help="Open the page in a browser.  [default: if there is a display]"
+)
 def lab(
     cluster: tuple[ClusterPlace, ...],
     pod: tuple[str, ...],
@@ -220,9 +207,9 @@ def start(name: str, folder: str) -> int:
 @click.argument("folder", metavar="DIR", type=FOLDER)
 @click.option("--all", "everybody", is_flag=True, help="DIR has a folder for each student: a table of the class.")
 @click.option("--work", metavar="DIR", type=FOLDER, help="Where the student's files are, if they are elsewhere.")
-@click.option("--hint", "tier", type=click.IntRange(min=1), metavar="TIER", help="Also show the hints up to a tier.")
+@number_option("--hint", "tier", metavar="TIER", help="Also show the hints up to a tier.")
 @PATIENCE
-@click.option("-o", "--output", type=OneOf(["table", "json", "junit"]), default="table", show_default=True)
+@output_option("table", "json", "junit")
 def check(folder: str, everybody: bool, work: str | None, tier: int | None, output: str) -> int:
     """Check the work in DIR, a folder that `lab start` made, or an exercise's own.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from clusterstate.versions import DEFAULT_RELEASE
-from kubescheduler.cli.common_options import FEATURE_GATES, FILE, OneOf, ReleaseName
+from kubescheduler.cli.common_options import FEATURE_GATES, FILE, ReleaseName, file_option, output_option
 from kubescheduler.cli.help_groups import GroupedCommand
 from kubescheduler.releases.names import FRAMEWORK_RELEASES, RELEASE_NAMES
 
@@ -55,11 +55,9 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Keep VolumeBinding, NodeVolumeLimits and PodTopologySpread on, which pods of today rely on.",
 )
-@click.option(
+@file_option(
     "--cluster",
     multiple=True,
-    type=FILE,
-    metavar="FILE",
     help="Weigh the notes against this cluster: say who uses what is lost.  [repeatable]",
 )
 @click.option(
@@ -70,12 +68,8 @@ if TYPE_CHECKING:
     "that stands in the place of one.  [repeatable]",
 )
 @click.option("--bare", is_flag=True, help="Write the YAML without comments.")
-@click.option(
-    "-o",
-    "--output",
-    type=OneOf(["yaml", "json", "table"]),
-    default="yaml",
-    show_default=True,
+@output_option(
+    *("yaml", "json", "table"),
     help="The configuration; with all that is to know as JSON; only that, as a list and a table.",
 )
 def migrate(
@@ -102,11 +96,12 @@ def migrate(
       kubescheduler migrate --algorithm-provider ClusterAutoscalerProvider --keep-emphasis
       kubectl get configmap -n kube-system scheduler-policy -o yaml | kubescheduler migrate - -o table
     """
+    from kubescheduler.cli.output import echo
+
     translation = _translation(files, algorithm_provider, options)
     if cluster:
         translation = _weighed(translation, cluster)
-    for piece in _rendered(translation, output, bare=bare):
-        click.echo(piece, nl=False)
+    echo(_rendered(translation, output, bare=bare))
     if output == "yaml" and translation.notes:
         from kubescheduler.cli.engine_options import remark
 

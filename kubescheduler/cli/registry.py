@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from kubescheduler.cli.common_options import OneOf
+from kubescheduler.cli.common_options import output_option
 from kubescheduler.cli.engine_options import EngineOptions, remark, selection_options
 from kubescheduler.cli.help_groups import GroupedCommand
 from kubescheduler.engine.spec_fields import OPTIONS, SOURCES
@@ -24,14 +24,7 @@ if TYPE_CHECKING:
 
 @click.command(cls=GroupedCommand, epilog="Exit status: 0 everything is listed, 2 wrong input or usage.")
 @selection_options
-@click.option(
-    "-o",
-    "--output",
-    type=OneOf(["table", "json", "yaml"]),
-    default="table",
-    show_default=True,
-    help="json and yaml say more.",
-)
+@output_option("table", "json", "yaml", help="json and yaml say more.")
 def registry(engine: EngineOptions, output: str) -> int:
     """List the predicates, priorities and providers of a release, or its plugins and where they run.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kubescheduler.cli.common_options import OneOf, ReleaseName
+from kubescheduler.cli.common_options import ReleaseName, output_option
 from kubescheduler.releases.names import RELEASE_NAMES
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     help="The changes of every release after OLD up to NEW.",
 )
 @click.option("--about", metavar="TEXT", help="Only changes that have this in their name, text or kind.")
-@click.option("-o", "--output", type=OneOf(["table", "json", "yaml"]), default="table", show_default=True)
+@output_option("table", "json", "yaml")
 def releases(between: tuple[str, str] | None, about: str | None, output: str) -> int:
     """List the releases of kube-scheduler, or what they changed of one another.
 

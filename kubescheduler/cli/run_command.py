@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from clusterstate.versions import DEFAULT_RELEASE
-from kubescheduler.cli.common_options import CLUSTER, FILE, PLUGIN, ReleaseName, server_version, spec_option
+from kubescheduler.cli.common_options import CLUSTER, PLUGIN, ReleaseName, file_option, server_version, spec_option
 from kubescheduler.cli.help_groups import GroupedCommand
 from kubescheduler.releases.names import RELEASE_NAMES
 
@@ -53,9 +53,9 @@ def _kubeconfig_of(flags: tuple[str, ...]) -> str:
 @click.option(
     "--real", metavar="KEY=VALUE,…", help="The real scheduler's configuration, as for compare.  [default: RELEASE's]"
 )
-@click.option("--results", metavar="FILE", type=FILE, help="JSON lines, one for each attempt.  [default: to stdout]")
-@click.option("--report", metavar="FILE", type=FILE, help="In the end, the page of compare -o html.")
-@click.option("--mirror", metavar="FILE", type=FILE, help="Record the traffic, for simulate and compare --mirror.")
+@file_option("--results", help="JSON lines, one for each attempt.  [default: to stdout]")
+@file_option("--report", help="In the end, the page of compare -o html.")
+@file_option("--mirror", help="Record the traffic, for simulate and compare --mirror.")
 @click.argument("flags", nargs=-1, type=click.UNPROCESSED, metavar="[FLAG]...")
 def run(
     release: str,

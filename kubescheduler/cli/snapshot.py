@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from kubescheduler.cli.cluster_options import CONTEXT, KUBECONFIG
-from kubescheduler.cli.common_options import FILE
+from kubescheduler.cli.common_options import file_option
 from kubescheduler.cli.help_groups import CheckedCommand
 
 
@@ -16,9 +16,7 @@ from kubescheduler.cli.help_groups import CheckedCommand
 )
 @KUBECONFIG
 @CONTEXT
-@click.option(
-    "-o", "--output", required=True, metavar="FILE", type=FILE, help="Where it goes (.json, .yaml, .gz of them)."
-)
+@file_option("-o", "--output", required=True, help="Where it goes (.json, .yaml, .gz of them).")
 @click.option(
     "--redact", is_flag=True, help="Replace names, images and values of labels, and leave out what nobody decides by."
 )

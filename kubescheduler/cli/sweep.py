@@ -11,13 +11,14 @@ import click
 from kubescheduler.cli.cluster_options import cluster_options
 from kubescheduler.cli.common_options import (
     EXTENDERS,
-    FILE,
     NO_DEFAULTING,
     PLUGIN,
     PREEMPT,
     RUNNING,
     VALIDATE,
-    OneOf,
+    choice_option,
+    file_option,
+    number_option,
     pod_files_option,
     specs,
 )
@@ -53,22 +54,18 @@ SHOWN = 5
     metavar="KEY=VALUE,…",
     help="A configuration, as release=1.16,policy=p.json.  [repeatable]",
 )
-@click.option(
+@file_option(
     "--grid",
     "grid_files",
     multiple=True,
-    metavar="FILE",
-    type=FILE,
     help="Configurations with every combination of weights: TOML, YAML or JSON.  [repeatable]",
 )
 @EXTENDERS
 @PLUGIN
 @click.option("--seeds", metavar="0..9", help="Run each with these seeds of the tie-break.  [default: first by name]")
-@click.option(
+@choice_option(
     "--tie-break",
-    type=OneOf(["random", "upstream"]),
-    default="random",
-    show_default=True,
+    choices=["random", "upstream"],
     help="With --seeds, among equal totals: any, or as the release does it.",
 )
 @pod_files_option(
@@ -82,15 +79,13 @@ SHOWN = 5
 @VALIDATE
 @click.option("--whole-folders", is_flag=True, help="A folder is one snapshot, as schedule reads it.")
 @NO_DEFAULTING
-@click.option("--out", required=True, metavar="FILE", type=FILE, help="Where the rows go: .csv, or .parquet.")
+@file_option("--out", required=True, help="Where the rows go: .csv, or .parquet.")
 @click.option("--placements", is_flag=True, help="Add a column with the node of every pod, as JSON.")
 @click.option(
     "--timings", is_flag=True, help="Add a column with the seconds of deciding; then rows differ between runs."
 )
 @click.option("--retry-errors", is_flag=True, help="Run again what has a row with an error.")
-@click.option(
-    "--workers", type=click.IntRange(min=1), metavar="NUMBER", help="Local processes.  [default: one per CPU]"
-)
+@number_option("--workers", help="Local processes.  [default: one per CPU]")
 @click.option("--scheduler", metavar="tcp://HOST:PORT", help="Run on this dask.distributed cluster instead.")
 def sweep(
     snapshots: tuple[ClusterPlace, ...],

@@ -14,7 +14,7 @@ from typing import Any
 from kubescheduler.comparison.comparison import ALONE, Comparison, WorkloadSummary, by_controller, headline
 from kubescheduler.comparison.effects import Effects, ServiceSpread
 from kubescheduler.comparison.outcomes import INDEPENDENT, MEANINGS, SEQUENCE, Cause
-from kubescheduler.report.single_file import change_data, embedded, outcome_data, page
+from kubescheduler.report.single_file import cards, change_data, embedded, facts_list, outcome_data, page
 
 BINS = 10
 WIDTH, HEIGHT, TOP, BOTTOM, SIDE = 340, 130, 18, 18, 6
@@ -149,22 +149,15 @@ def payload(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-Fact = tuple[str, str, str]
-"""What it is, the number, a note."""
-
 DAEMONS = ", by other than DaemonSet and static pods"
 
 
 def glance(comparison: Comparison, column: int) -> str:
     """The numbers that most readers came for."""
-    facts = "".join(
-        f"<div><dt>{name}</dt><dd><b>{number}</b> {note}</dd></div>"
-        for name, number, note in _facts(comparison, column)
-    )
-    return f'<dl class="facts">{facts}</dl>'
+    return facts_list(_facts(comparison, column))
 
 
-def _facts(comparison: Comparison, column: int) -> Iterator[Fact]:
+def _facts(comparison: Comparison, column: int) -> Iterator[tuple[str, str, str]]:
     pods = comparison.pods
     moved = sum(pod.changes[column].moved for pod in pods)
     hosts = [(pod.outcomes[0].host, pod.outcomes[column + 1].host) for pod in pods]
@@ -400,11 +393,7 @@ def workloads(comparison: Comparison) -> str:
     summaries = by_controller(comparison.pods)
     if not summaries:
         return ""
-    several = len(comparison.titles) > 2
-    tables = "".join(
-        f'<div data-column="{at}">{f"<h3>{escape(name)}</h3>" if several else ""}{_table(summaries, at)}</div>'
-        for at, name in enumerate(comparison.titles[1:])
-    )
+    tables = _per_column(comparison, lambda _, at: _table(summaries, at))
     return (
         '<section aria-labelledby="workloads">\n<h2 id="workloads">Workloads</h2>\n'
         f'<p class="hint screen">Choose a workload to see its pods.</p>\n{tables}\n</section>'
@@ -430,11 +419,7 @@ def _workload_table(rows: list[str]) -> str:
         f'<th scope="col" role="columnheader"{" class=number" if head in HEADS[1:-1] else ""}>{head}</th>'
         for head in HEADS
     )
-    return (
-        '<table class="cards workloads" role="table" aria-label="Workloads">'
-        f'<thead role="rowgroup"><tr role="row">{heads}</tr></thead>'
-        f'<tbody role="rowgroup">{"".join(rows)}</tbody></table>'
-    )
+    return cards("Workloads", heads, "".join(rows), " workloads")
 
 
 def _workload_row(found: WorkloadSummary, column: int) -> str:

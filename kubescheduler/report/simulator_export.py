@@ -36,31 +36,17 @@ EXPORTED = ("pods", "nodes", "pvs", "pvcs", "storageClasses", "priorityClasses",
 """The lists of an export file."""
 
 
-class Ran(msgspec.Struct, frozen=True):
-    """The plugins that run at each point, in order; predicates and priorities for legacy releases."""
+Ran = Mapping[str, Sequence[str]]
+"""Point, as ``preFilter`` → the plugins that run there, in order; predicates and priorities for legacy releases."""
 
-    pre_filter: tuple[str, ...] = ()
-    filter: tuple[str, ...] = ()
-    pre_score: tuple[str, ...] = ()
-    reserve: tuple[str, ...] = ()
-    permit: tuple[str, ...] = ()
-    pre_bind: tuple[str, ...] = ()
-    bind: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, scheduler: PodScheduler, pod: Pod) -> Ran:
-        """Those that a scheduler runs for a pod."""
-        ran = scheduler.points(pod)
-        points = {
-            "pre_filter": Point.PRE_FILTER,
-            "filter": Point.FILTER,
-            "pre_score": Point.PRE_SCORE,
-            "reserve": Point.RESERVE,
-            "permit": Point.PERMIT,
-            "pre_bind": Point.PRE_BIND,
-            "bind": Point.BIND,
-        }
-        return cls(**{name: ran.get(point.value, ()) for name, point in points.items()})
+AFTER = {
+    "reserve-result": (Point.RESERVE, SUCCESS),
+    "permit-result": (Point.PERMIT, SUCCESS),
+    "permit-result-timeout": (Point.PERMIT, "0s"),
+    "prebind-result": (Point.PRE_BIND, SUCCESS),
+    "bind-result": (Point.BIND, SUCCESS),
+}
+"""Results of pods that have a node → where plugins give them, and what each says."""
 
 
 def result_annotations(
@@ -83,16 +69,15 @@ def _results(decision: Decision, ran: Ran) -> dict[str, Any]:
     return {
         "prefilter-result-status": pre_status,
         "prefilter-result": pre_nodes,
-        "filter-result": _filters(decision, ran.filter),
+        "filter-result": _filters(decision, ran.get(Point.FILTER.value, ())),
         "postfilter-result": _post_filter(decision),
-        "prescore-result": dict.fromkeys(ran.pre_score, SUCCESS) if len(decision.totals) else {},
+        "prescore-result": dict.fromkeys(ran.get(Point.PRE_SCORE.value, ()), SUCCESS) if len(decision.totals) else {},
         "score-result": _scores(decision, weighted=False),
         "finalscore-result": _scores(decision, weighted=True),
-        "reserve-result": dict.fromkeys(ran.reserve, SUCCESS) if placed else {},
-        "permit-result": dict.fromkeys(ran.permit, SUCCESS) if placed else {},
-        "permit-result-timeout": dict.fromkeys(ran.permit, "0s") if placed else {},
-        "prebind-result": dict.fromkeys(ran.pre_bind, SUCCESS) if placed else {},
-        "bind-result": dict.fromkeys(ran.bind, SUCCESS) if placed else {},
+        **{
+            name: dict.fromkeys(ran.get(point.value, ()), said) if placed else {}
+            for name, (point, said) in AFTER.items()
+        },
         **_extenders(decision.extenders),
     }
 
@@ -104,7 +89,7 @@ def _pre_filter(decision: Decision, ran: Ran) -> tuple[dict[str, str], dict[str,
     """(plugin → what it said, plugin → the nodes that it alone would consider); up to the one that refuses the pod."""
     said: dict[str, str] = {}
     refused = decision.pre_filter_rejection
-    for name in ran.pre_filter:
+    for name in ran.get(Point.PRE_FILTER.value, ()):
         if refused is not None and refused.plugin == name:
             return {**said, name: refused.message}, {}
         said[name] = SUCCESS
@@ -270,7 +255,7 @@ class Results:
 
     def note(self, decision: Decision) -> None:
         """Adds a decision to the results of its pod."""
-        ran = Ran.of(self.scheduler, decision.pod)
+        ran = self.scheduler.points(decision.pod)
         self.pods[decision.pod.key] = annotated(decision, ran, self.pods.get(decision.pod.key), self.notes)
 
     def dropped(self) -> list[str]:

@@ -50,6 +50,22 @@ def embedded(data: Any) -> str:
     return json_shown(text)
 
 
+def facts_list(facts: Iterable[tuple[str, str, str]]) -> str:
+    """What most readers came for: each what it is, its number and a note."""
+    cells = "".join(
+        f"<div><dt>{name}</dt><dd><b>{number}</b> {escape(note)}</dd></div>" for name, number, note in facts
+    )
+    return f'<dl class="facts">{cells}</dl>'
+
+
+def cards(label: str, heads: str, rows: str, kind: str = "") -> str:
+    """A table whose rows are cards where the screen is narrow. heads, rows: cells of the first row, and the others."""
+    return (
+        f'<table class="cards{kind}" role="table" aria-label="{escape(label)}"><thead role="rowgroup"><tr role="row">'
+        f'{heads}</tr></thead><tbody role="rowgroup">{rows}</tbody></table>'
+    )
+
+
 def _asset(name: str) -> str:
     """The text of a file beside this one."""
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
@@ -214,10 +230,7 @@ def _table(section: Section, about: str) -> str:
     )
     body = "".join(f'<tr role="row">{"".join(_cells(row, names, kinds))}</tr>\n' for row in shown)
     more = f"<p>{len(rows) - MOST_ROWS:,} more rows are not shown; -o json has all.</p>" * (len(rows) > MOST_ROWS)
-    table = (
-        f'<table class="cards" role="table" aria-label="{escape(about)}"><thead role="rowgroup"><tr role="row">{top}'
-        f'</tr></thead><tbody role="rowgroup">\n{body}</tbody></table>{more}'
-    )
+    table = cards(about, top, f"\n{body}") + more
     if len(heads) < WIDE:
         return table
     return f'<div class="box" role="region" aria-label="{escape(about)}, columns" tabindex="0">{table}</div>'

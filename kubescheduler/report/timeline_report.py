@@ -21,7 +21,7 @@ from kubescheduler.comparison.release_steps import EACH, Grouping, PodTimeline, 
 from kubescheduler.releases.lookup import changes_between, release_named
 from kubescheduler.releases.release import Change, Release
 from kubescheduler.releases.witness import NoWitness, Witness, witnesses
-from kubescheduler.report.single_file import change_data, embedded, outcome_data, page
+from kubescheduler.report.single_file import cards, change_data, embedded, facts_list, outcome_data, page
 
 TEMPLATE, STYLES = "timeline.html", ("report.css", "timeline.css")
 SCRIPTS = ("report_detail.js", "report_address.js", "timeline_rows.js", "timeline.js")
@@ -68,10 +68,7 @@ def _glance(found: Timeline) -> str:
         ("of these come back", f"{back:,}", f"are by {found.releases[-1]} where they were by {found.releases[0]}"),
         ("steps at which pods move", f"{len(steps):,}", f"of {len(found.releases) - 1}"),
     )
-    cells = "".join(
-        f"<div><dt>{name}</dt><dd><b>{number}</b> {escape(note)}</dd></div>" for name, number, note in facts
-    )
-    return f'<dl class="facts">{cells}</dl>'
+    return facts_list(facts)
 
 
 def _changes(records: Sequence[dict[str, Any]]) -> str:
@@ -81,10 +78,8 @@ def _changes(records: Sequence[dict[str, Any]]) -> str:
         return "<p>No change alone moves a pod.</p>"
     heads = "".join(f'<th scope="col" role="columnheader">{head}</th>' for head in HEADS)
     rows = "".join(_change_row(at, record) for at, record in moving)
-    return (
-        '<p class="hint screen">Choose a change to see the workloads that it moves.</p>'
-        '<table class="cards" role="table" aria-label="Changes that move pods">'
-        f'<thead role="rowgroup"><tr role="row">{heads}</tr></thead><tbody role="rowgroup">{rows}</tbody></table>'
+    return '<p class="hint screen">Choose a change to see the workloads that it moves.</p>' + cards(
+        "Changes that move pods", heads, rows
     )
 
 

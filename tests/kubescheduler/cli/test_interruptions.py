@@ -76,7 +76,7 @@ def test_an_interrupt_in_a_command(folder: Path, where: str, command: tuple[str,
 def test_an_interrupt_while_a_cluster_is_saved(folder: Path) -> None:
     """What was there stays, and no part of the new file does."""
     (folder / "x.json").write_text("{}")
-    with stopped(folder, "save.py:_bound", *SCHEDULE, "--save", "x.json") as process:
+    with stopped(folder, "cluster_files.py:_bound", *SCHEDULE, "--save", "x.json") as process:
         assert process.send(signal.SIGINT) == (130, "", "interrupted\n")
     assert (folder / "x.json").read_text() == "{}"
     assert not left_behind(folder, "x.json")

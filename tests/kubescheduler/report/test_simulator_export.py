@@ -15,7 +15,6 @@ from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.report.simulator_export import (
     MOST_BYTES,
     PREFIX,
-    Ran,
     annotated,
     export,
     fitting,
@@ -23,12 +22,12 @@ from kubescheduler.report.simulator_export import (
 )
 from tests.support.build import make_node, make_pod, resources
 
-RAN = Ran(
-    pre_filter=("NodeResourcesFit",),
-    filter=("NodeUnschedulable", "TaintToleration", "NodeResourcesFit"),
-    pre_score=("TaintToleration",),
-    bind=("DefaultBinder",),
-)
+RAN = {
+    "preFilter": ("NodeResourcesFit",),
+    "filter": ("NodeUnschedulable", "TaintToleration", "NodeResourcesFit"),
+    "preScore": ("TaintToleration",),
+    "bind": ("DefaultBinder",),
+}
 
 
 def decided(pod: Pod, release: str = "1.36", *others: Pod) -> Decision:
@@ -52,7 +51,7 @@ def test_filters_stop_at_the_first_that_refuses() -> None:
     """A node shows the plugins that passed, and the one that did not."""
     decision = decided(make_pod(requests=ONE_CPU))
     assert read(decision, "filter-result") == {
-        "free": dict.fromkeys(RAN.filter, "passed"),
+        "free": dict.fromkeys(RAN["filter"], "passed"),
         "cordoned": {"NodeUnschedulable": "node(s) were unschedulable"},
         "full": {"NodeUnschedulable": "passed", "TaintToleration": "passed", "NodeResourcesFit": "Insufficient cpu"},
     }
@@ -93,7 +92,7 @@ def test_a_pod_that_pre_filter_refuses() -> None:
     }
     [pod] = decode_cluster({"pods": [manifest]})
     assert isinstance(pod, Pod)
-    ran = Ran(pre_filter=("NodePorts", "VolumeRestrictions", "VolumeZone"), filter=("NodeName",))
+    ran = {"preFilter": ("NodePorts", "VolumeRestrictions", "VolumeZone"), "filter": ("NodeName",)}
     given = result_annotations(decided(pod), ran)
     assert json.loads(given[PREFIX + "prefilter-result-status"]) == {
         "NodePorts": "success",
