@@ -90,7 +90,6 @@ FAULTS: dict[str, tuple[Callable[[], Any], str]] = {
     "lost": (lambda: small().pod("x", node="c"), 'Pod default/x: spec.nodeName: node "c" is not in the cluster'),
     "class": (lambda: small().pod("x", priority_class="high"), 'there is no PriorityClass "high"'),
     "kind": (lambda: Cluster({"metadata": {"name": "x"}}), "kind: missing"),
-    "thing": (lambda: Cluster(5), "cluster: expected a file name"),
     "nothing": (lambda: Cluster().add([]), "nothing to add"),
     "taint": (lambda: Cluster().node("a", taints=["x"]), "taint 'x': write key=value:EFFECT"),
     "toleration": (lambda: Cluster().pod("a", tolerations=["x:No"]), "toleration 'x:No': write key=value:EFFECT"),

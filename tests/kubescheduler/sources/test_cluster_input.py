@@ -14,10 +14,10 @@ import pytest
 
 from clusterstate.errors import DecodeError
 from clusterstate.objects import Namespace, Node, ObjectMeta, Pod
+from kubescheduler.api.cluster import Cluster
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.sources import cluster_input
 from kubescheduler.sources.cluster_input import check_references
-from kubescheduler.sources.yaml_stream import parse_yaml
 
 read_cluster = partial(cluster_input.read_cluster, filling=release_named("1.16").filling)
 
@@ -258,53 +258,6 @@ def test_progress(tmp_path: Path) -> None:
     assert told == [(1000, 2500), (2000, 2500), (2500, 2500)]
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("2020-01-01", "2020-01-01"),
-        ("2020-01-01T00:00:00Z", "2020-01-01T00:00:00Z"),
-        ("12:30", "12:30"),
-        ("1:30.5", "1:30.5"),
-        ("10", 10),
-        ("-0x1F", -31),
-        ("0b11", 3),
-        ("010", 8),
-        ("08", 8),
-        ("1_000", 1000),
-        ("1.50", 1.5),
-        (".inf", float("inf")),
-        ("yes", True),
-        ("Off", False),
-        ("~", None),
-        ("", None),
-        ("'yes'", "yes"),
-        ("!!str 5", "5"),
-        ("=", "="),
-        ("1e3", 1000),
-        ("!!binary aGk=", "aGk="),
-        ("!!float x", "x"),
-    ],
-)
-def test_yaml_scalars(text: str, value: object) -> None:
-    """Scalars are what Kubernetes takes them for: dates and sexagesimal numbers are text."""
-    assert parse_yaml("f", f"a: {text}\n".encode()) == [{"a": value}]
-
-
-def test_yaml_keys_aliases_and_merges() -> None:
-    """Keys become text; aliases and merge keys are followed."""
-    text = "1: a\ntrue: b\n1.5: c\nbase: &b {x: 1, z: 2}\nother: {<<: *b, z: 3}\nsame: *b\n"
-    assert parse_yaml("f", text.encode()) == [
-        {
-            "1": "a",
-            "true": "b",
-            "1.5": "c",
-            "base": {"x": 1, "z": 2},
-            "other": {"x": 1, "z": 3},
-            "same": {"x": 1, "z": 2},
-        }
-    ]
-
-
 @pytest.mark.parametrize(("count", "noted"), [(999, False), (1000, True)])
 def test_much_yaml(tmp_path: Path, count: int, noted: bool) -> None:
     """Many objects in YAML are read with one note that JSON is faster; in JSON without."""
@@ -313,3 +266,61 @@ def test_much_yaml(tmp_path: Path, count: int, noted: bool) -> None:
     assert read_cluster([str(write(tmp_path / "a.yaml", text))]).notes == [note] * noted
     same = {"kind": "List", "items": [node(f"n{number}") for number in range(count)]}
     assert read_cluster([str(write(tmp_path / "a.json", same))]).notes == []
+
+
+# --- faults in objects and between them ---------------------------------------------------------
+
+
+def running(name: str, node_name: str) -> dict[str, Any]:
+    return pod(name, nodeName=node_name, containers=[])
+
+
+FAULTY = pod("odd", containers=[{"name": "c", "image": 5}])
+CASES: dict[str, tuple[list[dict[str, Any]], list[str]]] = {
+    "both": (
+        [node(), FAULTY, running("a", "n2"), node(), running("b", "n1")],
+        [
+            "Pod default/odd: spec.containers[0].image",
+            "Node n1: metadata.name: already in the same file",
+            'Pod default/a: spec.nodeName: node "n2" is not in the cluster',
+        ],
+    ),
+    "what follows from a faulty node": (
+        [{**node("n2"), "status": {"allocatable": {"cpu": "1O0m"}}}, running("a", "n2"), running("b", "n3")],
+        ["Node n2: status.allocatable", 'Pod default/b: spec.nodeName: node "n3" is not in the cluster'],
+    ),
+    "a node without a name": (
+        [{"apiVersion": "v1", "kind": "Node", "metadata": {}}, running("a", "n2")],
+        ["items[0]: Node: metadata.name"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("objects", "problems"), CASES.values(), ids=CASES.keys())
+@pytest.mark.parametrize("ending", ["json", "yaml"])
+def test_faults_do_not_hide_one_another(
+    tmp_path: Path, objects: list[dict[str, Any]], problems: list[str], ending: str
+) -> None:
+    """One message has both lists; what only follows from a fault is left out."""
+    path = write(tmp_path / f"c.{ending}", {"kind": "List", "apiVersion": "v1", "items": objects})
+    with pytest.raises(DecodeError) as caught:
+        Cluster.read(str(path))
+    found = [problem.removeprefix(f"{path}: ") for problem in caught.value.problems]
+    assert len(found) == len(problems)
+    assert all(actual.startswith(expected) for actual, expected in zip(found, problems, strict=True))
+
+
+def test_what_is_there_already_counts() -> None:
+    """A pod that is added beside a faulty one may run on a node of the cluster that it comes to."""
+    with pytest.raises(DecodeError) as caught:
+        Cluster().add(node()).add(running("a", "n1"), FAULTY, running("b", "n9"))
+    assert [problem.partition(": ")[0] for problem in caught.value.problems] == ["Pod default/odd", "Pod default/b"]
+
+
+def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    """Then nobody knows which nodes there are, and no pod is said to run nowhere."""
+    files = write(tmp_path / "nodes.yaml", "kind: ["), write(tmp_path / "pods.json", [running("a", "n1"), FAULTY])
+    with pytest.raises(DecodeError) as caught:
+        Cluster.read(*files)
+    assert not any("is not in the cluster" in problem for problem in caught.value.problems)
+    assert len(caught.value.problems) == 2

@@ -72,6 +72,13 @@ def test_predicates(name: str, plugins: set[str]) -> None:
     assert disabled(found, "multiPoint") == {"*"}
 
 
+@pytest.mark.parametrize(("to", "text"), [("1.36", "release 1.15 never runs a predicate"), ("1.20", "as 1.15 did")])
+def test_notes_name_the_release_that_reads_the_policy(to: str, text: str) -> None:
+    """Whichever of the older ones that is."""
+    document = policy(predicates=predicates("PodFitsPorts"), priorities=[ratio("Fill", 1, (0, 0), (100, 10))])
+    assert any(text in note.text for note in translated(document, to, "1.15").notes)
+
+
 def test_a_plugin_that_only_filters_does_not_score() -> None:
     """And one that only scores does not filter."""
     found = translated(
