@@ -113,7 +113,9 @@ class Entries:
         """With more; one of a key that is there takes its place. Raises DecodeError for a node or pod that is there."""
         more = list(entries)
         there = [key for entry in more if self.find(key := entry.key) is not None] if self._size else []
-        if problems := [_twice(kind, name) for kind, name in there if kind in (Node.__name__, Pod.__name__)]:
+        more_than_one = (key for key in there if key[0] in (Node.__name__, Pod.__name__))
+        text = "metadata.name: already in the cluster; give it another name, or remove the other first"
+        if problems := [f"{kind} {name}: {text}" for kind, name in more_than_one]:
             raise DecodeError(problems)
         store = self._store
         with store.lock:
@@ -128,10 +130,6 @@ class Entries:
         out = cls.__new__(cls)
         out._store, out._size = store, len(store.entries)
         return out
-
-
-def _twice(kind: str, name: str) -> str:
-    return f"{kind} {name}: metadata.name: already in the cluster; give it another name, or remove the other first"
 
 
 def _put(entries: list[Entry], positions: dict[Key, int], entry: Entry) -> None:

@@ -214,7 +214,7 @@ class _Reading:
         """What to say of configurations of a scheduler where nodes are missing."""
 
     def run(self, classes: Iterable[PriorityClass]) -> ClusterInput:
-        pods = [_is_pod(item) for item in self._items]
+        pods = [item.read is not None or kind_of(item) == "Pod" for item in self._items]
         filling = self._filling
         first = self._decoder(None if filling is None else filling.others)
         self._decode(first, (i for i, pod in enumerate(pods) if not pod))
@@ -256,10 +256,6 @@ class _Reading:
             if self._progress is not None and not self._done % PROGRESS_STEP:
                 self._progress(self._done, len(self._items))
         self._warnings += decoder.warnings
-
-
-def _is_pod(item: Item) -> bool:
-    return item.read is not None or kind_of(item) == "Pod"
 
 
 def kind_of(item: Item) -> object:
@@ -328,16 +324,12 @@ def duplicate_problems(objects: Iterable[tuple[str, ClusterObject]]) -> list[str
         else:
             continue
         if name in seen:
+            place = "the same file" if seen[name] == source else seen[name]
             shown = f"{type(obj).__name__} {name.removeprefix('/')}"
-            problems.append(_twice(source, shown, seen[name]))
+            problems.append(f"{source}: {shown}: metadata.name: already in {place}; remove one of the two")
         else:
             seen[name] = source
     return problems
-
-
-def _twice(source: str, name: str, first: str) -> str:
-    place = "the same file" if first == source else first
-    return f"{source}: {name}: metadata.name: already in {place}; remove one of the two"
 
 
 def repeated_names(pods: Iterable[Pod], where: str) -> Iterator[str]:

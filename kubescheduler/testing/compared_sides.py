@@ -125,11 +125,12 @@ def to_compare(  # noqa: PLR0913
     default as the marker or the setting says it.
     """
     causes = [tolerate] if isinstance(tolerate, str) else list(tolerate)
-    problems = [
-        *_unknown_mode(mode),
-        *_which(pods, running),
-        *(f"tolerate: {fault}" for fault in faults_of_tolerated(causes)),
-    ]
+    problems: list[str] = []
+    if mode not in MODES:
+        problems.append(f"mode: {mode!r} is not known; known are {', '.join(MODES)}{nearest(str(mode), MODES)}")
+    if (pods is None) == (running is False or running == ""):
+        problems.append("say which pods to compare: either pods, or running=True or a selector")
+    problems += (f"tolerate: {fault}" for fault in faults_of_tolerated(causes))
     judged = attempt(problems, judgement, validate)
     shared = attempt(problems, cluster_of, cluster, folders or [Path.cwd()], judged)
     if folders is None:
@@ -155,12 +156,6 @@ def to_compare(  # noqa: PLR0913
     return Compared(objects, picked.pods, known, engines, mode, frozenset(map(Cause, causes)))
 
 
-def _which(pods: Any, running: bool | str) -> list[str]:
-    if (pods is None) == (running is False or running == ""):
-        return ["say which pods to compare: either pods, or running=True or a selector"]
-    return []
-
-
 def _side(
     problems: list[str], side: str, given: Any, folders: Sequence[Path], extenders: str
 ) -> tuple[EngineSpec | None, Engine | None]:
@@ -172,12 +167,6 @@ def _side(
     note(notes)
     problems += (f"{side}: {problem}" for problem in wrong)
     return spec, engine
-
-
-def _unknown_mode(mode: str) -> list[str]:
-    if mode in MODES:
-        return []
-    return [f"mode: {mode!r} is not known; known are {', '.join(MODES)}{nearest(str(mode), MODES)}"]
 
 
 # --- in words --------------------------------------------------------------------------------

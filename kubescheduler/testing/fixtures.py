@@ -92,15 +92,10 @@ def records_for(request: pytest.FixtureRequest, *, update: bool, notes: list[str
     return PlacementRecords(
         file=request.path,
         test=".".join(names_of(request.node)),
-        typed=_typed(request.node, request.config.invocation_params.dir),
+        typed="::".join([os.path.relpath(request.path, request.config.invocation_params.dir), *names_of(request.node)]),
         update=update,
         notes=notes,
     )
-
-
-def _typed(item: pytest.Item, folder: Path) -> str:
-    """What selects a test on a command line in a folder."""
-    return "::".join([os.path.relpath(item.path, folder), *names_of(item)])
 
 
 def _fail(problems: Sequence[str]) -> NoReturn:

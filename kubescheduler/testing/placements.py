@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 import attrs
 import msgspec
@@ -381,9 +382,6 @@ def _said(value: Any) -> str:
     return ", ".join(value) if isinstance(value, tuple) else repr(value) if isinstance(value, str) else str(value)
 
 
-P = ParamSpec("P")
-T = TypeVar("T")
-
 OPTION = "--placements-update"
 
 _NAME = re.compile(r"[\w.-]+")
@@ -420,11 +418,15 @@ class PlacementRecords:
         __tracebackhide__ = True
         with UsageErrors():
             path = self._path(name)
-            placements = _placer(scheduler).place(pods, validate=validate)
-            if self.update:
-                self._write(path, placements)
-                return placements
-            lines = differences(_usable(read, path), placements, exact=exact) if _is_there(path) else None
+            if not isinstance(scheduler, Placer):
+                found = type(scheduler).__name__
+                raise InputError(f"scheduler: expected what the fixture scheduler gives, found {found}")
+            placements = scheduler.place(pods, validate=validate)
+            with _usable():
+                if self.update:
+                    self._write(path, placements)
+                    return placements
+                lines = differences(read(path), placements, exact=exact) if _is_there(path) else None
         command = f"pytest {OPTION} {shlex.quote(self.typed)}"
         if lines is None:
             raise AssertionError(f"no placements are recorded in {shortest(path)}\nto record them: {command}")
@@ -445,9 +447,10 @@ class PlacementRecords:
 
     def _write(self, path: Path, placements: Placements) -> None:
         text = written(placed(placements), f"Where the pods of {self.test} go. To write it anew: pytest {OPTION}")
-        if not _is_there(path) or _usable(Path.read_bytes, path) != text.encode():
-            _usable(_make_folder, path)
-            _usable(_write_whole, path, text)
+        if not _is_there(path) or path.read_bytes() != text.encode():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with whole_file(path) as file:
+                file.write(text.encode())
             self.notes.append(str(path))
 
 
@@ -460,25 +463,11 @@ def _is_there(path: Path) -> bool:
     return True
 
 
-def _usable(action: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """What an action on a file gives. Raises InputError where the system refuses it."""
+@contextmanager
+def _usable() -> Iterator[None]:
+    """Raises InputError where the system refuses a file."""
     try:
-        return action(*args, **kwargs)
+        yield
     except OSError as error:
         name = shortest(Path(error.filename)) if error.filename else "the record"
         raise InputError(f"{name}: cannot be used: {error.strerror}") from None
-
-
-def _make_folder(path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-
-
-def _write_whole(path: Path, text: str) -> None:
-    with whole_file(path) as file:
-        file.write(text.encode())
-
-
-def _placer(scheduler: Any) -> Placer:
-    if not isinstance(scheduler, Placer):
-        raise InputError(f"scheduler: expected what the fixture scheduler gives, found {type(scheduler).__name__}")
-    return scheduler

@@ -555,14 +555,10 @@ def _with_flags(options: MigrationOptions, flags: ProcessFlags) -> MigrationOpti
         raise ConfigError(f"--hard-pod-affinity-symmetric-weight: {weight!r} is no number")
     return msgspec.structs.replace(
         options,
-        feature_gates=options.feature_gates or _gates_of(flags, options.read_by),
+        feature_gates=options.feature_gates  # manifests often have gates of other components, too
+        or known_gates(flags.get("feature-gates") or "", release_named(options.read_by).gates),
         hard_weight=int(weight) if weight is not None and options.hard_weight is None else options.hard_weight,
     )
-
-
-def _gates_of(flags: ProcessFlags, release: str) -> str:
-    """The gates of the flags that concern scheduling; manifests often have those of other components, too."""
-    return known_gates(flags.get("feature-gates") or "", release_named(release).gates)
 
 
 def _of_flags(found: MigrationInput, process: Process, options: MigrationOptions) -> Translation:

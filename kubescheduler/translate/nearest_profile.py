@@ -131,10 +131,12 @@ def filters_of(source: Source, to: Release, *, with_new_filters: bool = False) -
     )
     if source.policy.predicates is None and SPREAD not in plugins:
         plugins[SPREAD] = (f"default of {to.name}, as release {source.release} uses its defaults",)
-        notes.append(_spread_note(source))
+        text = f"not among the defaults of {source.release}: pods are held to their own DoNotSchedule constraints"
+        notes.append(Note(NoteKind.CHECK, SPREAD, text))
     required = required_expressions([item for item in source.predicates if not item.idle])
     if required and NODE_AFFINITY_PLUGIN not in plugins:
-        notes.append(_affinity_note(required[0].origin))
+        text = "NodeAffinity, which it needs, also heeds nodeSelector and required node affinity of pods"
+        notes.append(Note(NoteKind.APPROXIMATE, required[0].origin.removeprefix("from "), text))
     if required:
         plugins[NODE_AFFINITY_PLUGIN] = (*plugins.get(NODE_AFFINITY_PLUGIN, ()), *(said.origin for said in required))
     if with_new_filters:
@@ -209,16 +211,6 @@ def service_affinity_note(labels: Sequence[str], path: str, release: str) -> Not
     return Note(NoteKind.LOST, path, text, advice)
 
 
-def _affinity_note(path: str) -> Note:
-    text = "NodeAffinity, which it needs, also heeds nodeSelector and required node affinity of pods"
-    return Note(NoteKind.APPROXIMATE, path.removeprefix("from "), text)
-
-
-def _spread_note(source: Source) -> Note:
-    text = f"not among the defaults of {source.release}: pods are held to their own DoNotSchedule constraints"
-    return Note(NoteKind.CHECK, SPREAD, text)
-
-
 def _missing(plugins: Mapping[str, tuple[str, ...]]) -> Iterator[Note]:
     found = [f"{plugin} ({what})" for plugin, what in MISSING.items() if plugin not in plugins]
     if found:
@@ -265,7 +257,11 @@ def scores_of(source: Source, to: Release) -> Scores:
     strategy = combined(full, source.release, to.name) if full else None
     spreading = _spread(items, source, to)
     affinity = node_score([item for item in items if _prefers_nodes(item)])
-    plugins = {PLAIN[item.name]: TranslatedScores(item.weight, item.origin) for item in items if _is_plain(item)}
+    plugins = {
+        PLAIN[item.name]: TranslatedScores(item.weight, item.origin)
+        for item in items
+        if item.priority is None and item.name in PLAIN
+    }
     if strategy is not None:
         plugins[FIT] = TranslatedScores(strategy.weight, strategy.origin)
     plugins[SPREAD] = TranslatedScores(spreading.weight, spreading.origin)
@@ -275,14 +271,14 @@ def scores_of(source: Source, to: Release) -> Scores:
     notes = [SCALE] if legacy and items else []
     for part in (strategy, spreading, affinity):
         notes += part.notes if part is not None else ()
-    notes += [*_score_notes(items, source, to), *_hard_weight_notes(source, plugins), *scale_notes]
+    notes += _score_notes(items, source, to)
+    if source.hard_origin and "InterPodAffinity" not in plugins:
+        text = "it has no effect without InterPodAffinityPriority, neither before nor after"
+        notes.append(Note(NoteKind.EXACT, source.hard_origin, text))
+    notes += scale_notes
     said = None if strategy is None or FIT not in plugins else written_strategy(strategy)
     scoring = strategy.strategy if strategy is not None and FIT in plugins else None
     return Scores(scaled, said, scoring, spreading, affinity, tuple(notes))
-
-
-def _is_plain(item: PolicyEntry) -> bool:
-    return item.priority is None and item.name in PLAIN
 
 
 def _prefers_nodes(item: PolicyEntry) -> bool:
@@ -355,12 +351,6 @@ def _score_notes(items: Sequence[PolicyEntry], source: Source, to: Release) -> I
         elif item.name in PLAIN:
             yield from formula_notes(PLAIN[item.name], item.path, source.release, to.name)
     yield from (note(UNKNOWN, item.path) for item in own_priorities(items))
-
-
-def _hard_weight_notes(source: Source, plugins: Mapping[str, TranslatedScores]) -> Iterator[Note]:
-    if source.hard_origin and "InterPodAffinity" not in plugins:
-        text = "it has no effect without InterPodAffinityPriority, neither before nor after"
-        yield Note(NoteKind.EXACT, source.hard_origin, text)
 
 
 ALWAYS = "always added"

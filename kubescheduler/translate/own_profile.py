@@ -41,7 +41,6 @@ from kubescheduler.config.policy.policy_model import (
     ResourceWeight,
     UtilizationPoint,
 )
-from kubescheduler.extender.config import ExtenderConfig
 from kubescheduler.framework.contract.profile import Enabled, Point, Profile
 from kubescheduler.framework.plugins.plugin_record import DEFAULT_PROVIDER
 from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
@@ -119,13 +118,12 @@ def mended(policy: Policy, record: Release, to: str) -> Mended:
         policy,
         predicates=None if predicates is None else tuple(entry for _, entry in predicates),
         priorities=None if priorities is None else tuple(entry for _, entry in priorities),
-        extenders=tuple(map(_extender, policy.extenders)),
+        extenders=tuple(
+            extender if extender.weight else msgspec.structs.replace(extender, prioritize_verb="")
+            for extender in policy.extenders
+        ),
     )
     return Mended(changed, predicates, priorities, tuple(notes))
-
-
-def _extender(extender: ExtenderConfig) -> ExtenderConfig:
-    return extender if extender.weight else msgspec.structs.replace(extender, prioritize_verb="")
 
 
 def _rename(name: str) -> str:
@@ -340,7 +338,8 @@ def own_profile(source: Source, to: str, *, keep_emphasis: bool = False, with_ne
     rules = record.framework_rules.policy_rules
     found = mended(source.policy, source.record, to)
     own = _selector_plugin(source, record)
-    named = origins(found, _default(source, to), selector_spread=own)
+    default = f"{to}'s {source.name}" if source.provider is not None else f"default of {to}"
+    named = origins(found, default, selector_spread=own)
     written = _Written(profile_of(source, found.policy, record), named)
     before, extenders = emphasis_before(source), source.policy.extenders
     verdict = judge(before, profile_emphasis(written.profile, extenders))
@@ -378,10 +377,6 @@ def _selector_plugin(source: Source, record: Release) -> str:
         return ""
     plugin = rules.score[SELECTOR_SPREAD]
     return plugin if plugin != SPREAD else SELECTOR_PLUGIN
-
-
-def _default(source: Source, to: str) -> str:
-    return f"{to}'s {source.name}" if source.provider is not None else f"default of {to}"
 
 
 # --- notes ---------------------------------------------------------------------------------

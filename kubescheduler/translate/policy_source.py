@@ -190,19 +190,13 @@ def _source_1_20(
             yield PolicyFault(error)
 
     policy = checked_policy(read, faults_of)
-    notes = tuple(
-        _passed_over(text)
-        for text in (*policy.notes, *policy_notes_1_20(policy, spreads=feature_gates.get(GATE, False)))
-    )
+    texts = (*policy.notes, *policy_notes_1_20(policy, spreads=feature_gates.get(GATE, False)))
+    parts = (text.partition(": ") for text in texts)
+    notes = tuple(Note(NoteKind.CHECK, path, what) for path, _, what in parts)
     lists = release_named(release).framework_rules.policy_rules.defaults
     items = selected_as_plugins(policy, DEFAULT_PROVIDER, lists, release)
     hard = _hard_weight(policy, hard_weight)
     return Source(release, name, policy, None, *items, *hard, notes, selector_spread=not feature_gates.get(GATE, False))
-
-
-def _passed_over(text: str) -> Note:
-    path, _, what = text.partition(": ")
-    return Note(NoteKind.CHECK, path, what)
 
 
 def _legacy_source(

@@ -257,16 +257,12 @@ def upgraded_profile(old: OldProfile) -> tuple[dict[str, Any], list[Note]]:
             notes += formula_notes(name, name, old.before.name, old.to.name, system=SELECTOR not in old.weights)
     notes += _left_defaults(old)
     said: dict[str, Any] = {}
-    if found_plugins := {member: _written(*found) for member, found in plugins.items() if any(found)}:
-        said["plugins"] = found_plugins
+    for member, found in plugins.items():
+        if kept := {key: entries for key, entries in zip(("enabled", "disabled"), found, strict=True) if entries}:
+            said.setdefault("plugins", {})[member] = kept
     if config:
         said["pluginConfig"] = config
     return said, notes
-
-
-def _written(enabled: Sequence[WithOrigin], disabled: Sequence[WithOrigin]) -> dict[str, Any]:
-    found = {"enabled": list(enabled), "disabled": list(disabled)}
-    return {key: value for key, value in found.items() if value}
 
 
 def _keep_weights(old: OldProfile, scores: tuple[list[WithOrigin], list[WithOrigin]]) -> None:
