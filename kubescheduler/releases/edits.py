@@ -16,10 +16,8 @@ from kubescheduler.releases.release import Change, ChangeKind, Edit, Release
 if TYPE_CHECKING:
     from algorithmprovider.registry import Algorithms
     from kubescheduler.config.gates import Gate
-    from kubescheduler.cycle.cycle_rules import ReleaseCycles
     from kubescheduler.framework.contract.profile import Point
     from kubescheduler.framework.plugins.plugin_record import InTreePlugin
-    from kubescheduler.queue.queue_policy import QueuePolicy
     from predicates.types import FitPredicateFactory
     from priorities.types import PriorityConfigFactory
 
@@ -62,6 +60,10 @@ def framework(**fields: Any) -> Edit:
     return lambda release: replace(release, framework=replace(release.framework_rules, **fields))
 
 
+Late = Callable[[], Mapping[str, Any]]
+"""Gives fields whose values are imported when a loop asks."""
+
+
 def _when_asked(rules: str, edit: Callable[..., Edit], field: str, change: Callable[[Any], Any]) -> Edit:
     """A field whose value a function makes when somebody asks, of the rules that ``edit`` changes."""
 
@@ -72,14 +74,14 @@ def _when_asked(rules: str, edit: Callable[..., Edit], field: str, change: Calla
     return made
 
 
-def queueing(change: Callable[[QueuePolicy], QueuePolicy]) -> Edit:
-    """How pods wait to be tried; made when a loop asks."""
-    return _when_asked("framework_rules", framework, "queue", change)
+def queueing(late: Late = dict, **fields: Any) -> Edit:
+    """Fields of how pods wait to be tried."""
+    return _when_asked("framework_rules", framework, "queue", lambda older: replace(older, **late(), **fields))
 
 
-def cycling(change: Callable[[ReleaseCycles], ReleaseCycles]) -> Edit:
-    """What happens between choosing a node and binding to it; likewise."""
-    return _when_asked("framework_rules", framework, "cycle", change)
+def cycling(late: Late = dict, **fields: Any) -> Edit:
+    """Fields of what happens between choosing a node and binding to it."""
+    return _when_asked("framework_rules", framework, "cycle", lambda older: replace(older, **late(), **fields))
 
 
 def deciding(**fields: Any) -> Edit:

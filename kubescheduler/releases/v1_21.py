@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from msgspec.structs import replace
+from typing import Any
 
 from kubescheduler.config.gates import ALPHA, BETA, LOCKED
 from kubescheduler.framework.contract.profile import Point
@@ -23,31 +21,27 @@ from kubescheduler.releases import edits, v1_20
 from kubescheduler.releases.edits import after, change
 from kubescheduler.releases.release import ChangeKind
 
-if TYPE_CHECKING:
-    from kubescheduler.queue.queue_policy import QueuePolicy
-
 
 def prepared(point: Point, names: tuple[str, ...]) -> tuple[str, ...]:
     """NodeAffinity is asked before Filter and before Score, too."""
     return (*names, "NodeAffinity") if point in (Point.PRE_FILTER, Point.PRE_SCORE) else names
 
 
-def by_events(older: QueuePolicy) -> QueuePolicy:
+def by_events() -> dict[str, Any]:
     """Pods are moved by what plugins registered."""
     from clusterstate.objects import Service
     from kubescheduler.queue import queue_policy, queueing_hints
     from kubescheduler.queue.queueing_hints import EVENTS_1_21
 
-    return replace(
-        older,
-        resources={**queueing_hints.RESOURCES, Service: "Service"},
-        node_actions=queueing_hints.node_actions,
-        counts=queue_policy.every_event_counts,
-        helps=queue_policy.by_registered_events,
-        label=queue_policy.label_when_asked,
-        events=EVENTS_1_21,
-        updates_in_place=True,
-    )
+    return {
+        "resources": {**queueing_hints.RESOURCES, Service: "Service"},
+        "node_actions": queueing_hints.node_actions,
+        "counts": queue_policy.every_event_counts,
+        "helps": queue_policy.by_registered_events,
+        "label": queue_policy.label_when_asked,
+        "events": EVENTS_1_21,
+        "updates_in_place": True,
+    }
 
 
 CHANGES = (

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -30,12 +30,10 @@ from kubescheduler.framework.plugins.plugin_record import DEFAULT_PROVIDER, InTr
 from kubescheduler.releases import edits, v1_21
 from kubescheduler.releases.edits import after, change
 from kubescheduler.releases.release import ChangeKind, Release
-from predicates.resources import node_resources_fit_1_20
+from predicates.resources import admitted, node_resources_fit_1_20
 
 if TYPE_CHECKING:
-    from kubescheduler.cycle.cycle_rules import ReleaseCycles
-    from kubescheduler.queue.queue_policy import QueuePolicy
-    from kubescheduler.releases.daemon_controllers import Check
+    pass
 
 OLDER = v1_21.RELEASE.framework_rules.component.providers[DEFAULT_PROVIDER]
 
@@ -94,29 +92,18 @@ def created(_: str) -> str:
     return "couldn't create scheduler: "
 
 
-def by_registered(older: QueuePolicy) -> QueuePolicy:
+def by_registered() -> dict[str, Any]:
     """What plugins register."""
     from kubescheduler.queue.queueing_hints import EVENTS_1_22
 
-    return replace(older, events=EVENTS_1_22)
+    return {"events": EVENTS_1_22}
 
 
-def looking_first(fits: Check) -> Callable[[QueuePolicy], QueuePolicy]:
-    """A pod is moved for a node on which it passes a first look; fits: the release's check of resources."""
-
-    def edit(older: QueuePolicy) -> QueuePolicy:
-        from predicates.resources import admitted
-
-        return replace(older, admits=partial(admitted, fits))
-
-    return edit
-
-
-def activating(older: ReleaseCycles) -> ReleaseCycles:
+def activating() -> dict[str, Any]:
     """Plugins name pods in the cycle state that are to be tried."""
     from kubescheduler.cycle.cycle_rules import PODS_TO_ACTIVATE
 
-    return replace(older, activate_key=PODS_TO_ACTIVATE)
+    return {"activate_key": PODS_TO_ACTIVATE}
 
 
 CHANGES = (
@@ -230,7 +217,7 @@ CHANGES = (
         "A node that comes or changes has a pod tried again only if it passes a first look there: resources, "
         "host ports, selector and required affinity, taints of effect NoSchedule.",
         ChangeKind.QUEUE,
-        edits.queueing(looking_first(node_resources_fit_1_20)),
+        edits.queueing(admits=partial(admitted, node_resources_fit_1_20)),
     ),
     change(
         "preemption-needs-victims",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -17,10 +17,6 @@ from kubescheduler.releases.edits import after, change
 from kubescheduler.releases.recorded_processes import live_1_36
 from kubescheduler.releases.release import ChangeKind, Edit, Release
 from kubescheduler.releases.v1_20 import FILTERS
-
-if TYPE_CHECKING:
-    from kubescheduler.cycle.cycle_rules import ReleaseCycles
-    from kubescheduler.queue.queue_policy import QueuePolicy
 
 MULTI_POINT = (
     "PrioritySort",
@@ -43,25 +39,24 @@ def settled(gates: dict[str, bool]) -> Edit:
     return edit
 
 
-def nominating(older: ReleaseCycles) -> ReleaseCycles:
+def nominating() -> dict[str, Any]:
     """What an attempt that failed says of the nomination."""
     from kubescheduler.cycle import cycle_rules, failures
 
-    return replace(
-        older,
-        undecided=failures.undecided_1_23,
-        nominated=failures.nominated_1_36,
-        in_memory=cycle_rules.in_memory_1_36,
-        expires=900.0,
-        failed_binding_is_event=True,
-    )
+    return {
+        "undecided": failures.undecided_1_23,
+        "nominated": failures.nominated_1_36,
+        "in_memory": cycle_rules.in_memory_1_36,
+        "expires": 900.0,
+        "failed_binding_is_event": True,
+    }
 
 
-def by_registered(older: QueuePolicy) -> QueuePolicy:
+def by_registered() -> dict[str, Any]:
     """VolumeBinding looks at labels of nodes alone."""
     from kubescheduler.queue.queueing_hints import EVENTS_1_23
 
-    return replace(older, events=EVENTS_1_23)
+    return {"events": EVENTS_1_23}
 
 
 CHANGES = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -43,10 +43,6 @@ from kubescheduler.sources.cluster_input import Filling, admission
 from predicates.node_identity import pod_match_node_selector_1_36
 from predicates.taints import pod_tolerates_node_taints_1_36
 
-if TYPE_CHECKING:
-    from kubescheduler.cycle.cycle_rules import ReleaseCycles
-    from kubescheduler.queue.queue_policy import QueuePolicy
-
 
 def accepted(gates: Mapping[str, bool]) -> Accepted:
     """Tolerations compare where the gate says so. Upstream: 1.36 validateTolerations."""
@@ -56,37 +52,18 @@ def accepted(gates: Mapping[str, bool]) -> Accepted:
     return Accepted(values, CHECKS_1_36)
 
 
-def as_later(older: QueuePolicy) -> QueuePolicy:
-    """What is said of pods that come, and of those that are back too early."""
-    return replace(
-        older,
-        present=(
-            "Pod {} is already present in unschedulable queue",
-            "Pod {} is already present in the active queue",
-            "Pod {} is already present in the backoff queue",
-        ),
-        arrival="UnschedulablePodAdd",
-    )
-
-
-def cycle_as_later(older: ReleaseCycles) -> ReleaseCycles:
+def cycle_as_later() -> dict[str, Any]:
     """What happens between choosing a node and binding to it."""
     from kubescheduler.cycle import cycle_rules, failures
 
-    return replace(
-        older,
-        assume_fault=cycle_rules.assume_fault_1_36,
-        passes_over=cycle_rules.passes_over_1_36,
-        undecided=failures.undecided_1_36,
-        chosen=failures.chosen_1_36,
-        extenders_bind=cycle_rules.extenders_bind_1_36,
-        fate=cycle_rules.fate_1_36,
-    )
-
-
-def never_expiring(older: ReleaseCycles) -> ReleaseCycles:
-    """Assumed pods stay until they are confirmed."""
-    return replace(older, expires=math.inf)
+    return {
+        "assume_fault": cycle_rules.assume_fault_1_36,
+        "passes_over": cycle_rules.passes_over_1_36,
+        "undecided": failures.undecided_1_36,
+        "chosen": failures.chosen_1_36,
+        "extenders_bind": cycle_rules.extenders_bind_1_36,
+        "fate": cycle_rules.fate_1_36,
+    }
 
 
 VIEW = replace(v1_20.VIEW, accounting=account_1_20, pod_key=pod_key_1_36)
@@ -117,7 +94,14 @@ AS_LATER = edits.together(
     ),
     edits.wire(refusal=as_told),
     edits.framework(profiles=PROFILES_1_36, upstream_tie=HeapTie),
-    edits.queueing(as_later),
+    edits.queueing(
+        present=(
+            "Pod {} is already present in unschedulable queue",
+            "Pod {} is already present in the active queue",
+            "Pod {} is already present in the backoff queue",
+        ),
+        arrival="UnschedulablePodAdd",
+    ),
     edits.cycling(cycle_as_later),
     edits.deciding(
         rejected=REJECTED_1_36,
@@ -199,7 +183,7 @@ CHANGES = (
         "assumed-pods-stay",
         "A pod that was sent to its node counts there until it is confirmed; before, for 15 minutes at most.",
         ChangeKind.QUEUE,
-        edits.cycling(never_expiring),
+        edits.cycling(expires=math.inf),
     ),
     change(
         "gates-of-1-25",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from msgspec.structs import replace
 
 from kubescheduler.config.component.format_1_36 import finish_1_36
@@ -19,8 +21,7 @@ from kubescheduler.framework.plugins import (
 from kubescheduler.releases import edits, v1_23, v1_25
 from kubescheduler.releases.edits import after, change
 from kubescheduler.releases.release import ChangeKind
-from kubescheduler.releases.v1_22 import looking_first
-from predicates.resources import node_resources_fit_1_26
+from predicates.resources import admitted, node_resources_fit_1_26
 
 MULTI_POINT = (*v1_23.MULTI_POINT[:-4], "DynamicResources", *v1_23.MULTI_POINT[-4:])
 
@@ -51,7 +52,7 @@ CHANGES = (
         "NodeResourcesFit does not compare extended resources of which a pod asks for 0.",
         ChangeKind.FILTER,
         edits.plugins(node_resources_fit.PLUGIN_1_26),
-        edits.queueing(looking_first(node_resources_fit_1_26)),
+        edits.queueing(admits=partial(admitted, node_resources_fit_1_26)),
     ),
     change(
         "spread-inclusion-policies",

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from msgspec.structs import replace
+from functools import partial
+from typing import Any
 
 from clusterstate.usage import account_1_28
 from kubescheduler.config.component.config_schema import V1, V1BETA3
@@ -13,18 +12,14 @@ from kubescheduler.framework.plugins import inter_pod_affinity, node_resources_f
 from kubescheduler.releases import edits, v1_27
 from kubescheduler.releases.edits import after, change
 from kubescheduler.releases.release import ChangeKind
-from kubescheduler.releases.v1_22 import looking_first
-from predicates.resources import node_resources_fit_1_36
-
-if TYPE_CHECKING:
-    from kubescheduler.queue.queue_policy import QueuePolicy
+from predicates.resources import admitted, node_resources_fit_1_36
 
 
-def keeping_events(older: QueuePolicy) -> QueuePolicy:
+def keeping_events() -> dict[str, Any]:
     """Events during an attempt are kept for its pod, and updates of a pod are such events."""
     from kubescheduler.queue import queueing_hints
 
-    return replace(older, pod_actions=queueing_hints.pod_actions, retry_period=int, keeps_events=True)
+    return {"pod_actions": queueing_hints.pod_actions, "retry_period": int, "keeps_events": True}
 
 
 CHANGES = (
@@ -33,7 +28,7 @@ CHANGES = (
         "NodeResourcesFit compares cpu, memory and ephemeral storage only where a pod asks for more than 0 of them.",
         ChangeKind.FILTER,
         edits.plugins(node_resources_fit.PLUGIN_1_28),
-        edits.queueing(looking_first(node_resources_fit_1_36)),
+        edits.queueing(admits=partial(admitted, node_resources_fit_1_36)),
     ),
     change(
         "sidecars-can-be-turned-on",

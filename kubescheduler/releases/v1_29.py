@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from msgspec.structs import replace
+from typing import Any
 
 from clusterstate.images import SnapshotImageStates
 from kubescheduler.config.component.config_schema import V1
@@ -15,15 +13,12 @@ from kubescheduler.releases import edits, v1_28
 from kubescheduler.releases.edits import after, change
 from kubescheduler.releases.release import ChangeKind
 
-if TYPE_CHECKING:
-    from kubescheduler.queue.queue_policy import QueuePolicy
 
-
-def keeping_no_events(older: QueuePolicy) -> QueuePolicy:
+def keeping_no_events() -> dict[str, Any]:
     """As before 1.28."""
     from kubescheduler.queue import queue_policy
 
-    return replace(older, pod_actions=queue_policy.one_update, retry_period=None, keeps_events=False)
+    return {"pod_actions": queue_policy.one_update, "retry_period": None, "keeps_events": False}
 
 
 CHANGES = (

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from msgspec.structs import replace
+from typing import Any
 
 from clusterstate.usage import account_1_36
 from kubescheduler.config.gates import ALPHA, BETA, BETA_OFF
@@ -14,24 +12,20 @@ from kubescheduler.releases import edits, v1_31
 from kubescheduler.releases.edits import after, change
 from kubescheduler.releases.release import ChangeKind
 
-if TYPE_CHECKING:
-    from kubescheduler.queue.queue_policy import QueuePolicy
 
-
-def by_hints(older: QueuePolicy) -> QueuePolicy:
+def by_hints() -> dict[str, Any]:
     """The plugins' own records say what they register, with their hints."""
     from kubescheduler.queue import queue_policy, queueing_hints
 
-    return replace(
-        older,
-        resources=queueing_hints.RESOURCES,
-        pod_actions=queueing_hints.pod_actions,
-        helps=queue_policy.by_hints,
-        retry_period=int,
-        events=None,
-        admits=None,
-        keeps_events=True,
-    )
+    return {
+        "resources": queueing_hints.RESOURCES,
+        "pod_actions": queueing_hints.pod_actions,
+        "helps": queue_policy.by_hints,
+        "retry_period": int,
+        "events": None,
+        "admits": None,
+        "keeps_events": True,
+    }
 
 
 CHANGES = (

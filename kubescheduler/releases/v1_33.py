@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from msgspec.structs import replace
+from typing import Any
 
 from kubescheduler.config.gates import ALPHA, BETA, LOCKED
 from kubescheduler.framework.plugins import node_resources_balanced_allocation, pod_topology_spread, volume_binding
@@ -12,23 +10,19 @@ from kubescheduler.releases import edits, v1_32
 from kubescheduler.releases.edits import after, change
 from kubescheduler.releases.release import ChangeKind
 
-if TYPE_CHECKING:
-    from kubescheduler.queue.queue_policy import QueuePolicy
 
-
-def early(older: QueuePolicy) -> QueuePolicy:
+def early() -> dict[str, Any]:
     """Ends of back-offs, and who need not wait for them."""
     from kubescheduler.queue import queue_policy
 
-    return replace(
-        older,
-        backoffs=queue_policy.WholeSecondBackoffs,
-        is_over=queue_policy.second_is_past,
-        found_over=queue_policy.second_after,
-        retry_period=lambda longest: int(longest) + 1,
-        tries_early=True,
-        rests_in_backoff=False,
-    )
+    return {
+        "backoffs": queue_policy.WholeSecondBackoffs,
+        "is_over": queue_policy.second_is_past,
+        "found_over": queue_policy.second_after,
+        "retry_period": lambda longest: int(longest) + 1,
+        "tries_early": True,
+        "rests_in_backoff": False,
+    }
 
 
 CHANGES = (

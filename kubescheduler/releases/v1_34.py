@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from msgspec.structs import replace
+from typing import Any
 
 from kubescheduler.config.gates import ALPHA, BETA, GA, LOCKED
 from kubescheduler.framework.plugins import (
@@ -19,23 +17,19 @@ from kubescheduler.releases.edits import after, change
 from kubescheduler.releases.release import ChangeKind
 from kubescheduler.releases.v1_30 import SAME_QUEUE_SORT
 
-if TYPE_CHECKING:
-    from kubescheduler.cycle.cycle_rules import ReleaseCycles
-    from kubescheduler.queue.queue_policy import QueuePolicy
 
-
-def counting_apart(older: QueuePolicy) -> QueuePolicy:
+def counting_apart() -> dict[str, Any]:
     """By what back-offs grow."""
     from kubescheduler.queue.queue_policy import BackoffsOfErrors
 
-    return replace(older, backoffs=BackoffsOfErrors)
+    return {"backoffs": BackoffsOfErrors}
 
 
-def announcing(older: ReleaseCycles) -> ReleaseCycles:
+def announcing() -> dict[str, Any]:
     """PreBind plugins are asked beforehand."""
     from kubescheduler.cycle.cycle_rules import pre_flight_1_36
 
-    return replace(older, pre_flight=pre_flight_1_36)
+    return {"pre_flight": pre_flight_1_36}
 
 
 CHANGES = (
