@@ -12,7 +12,7 @@ import click
 from click.core import ParameterSource
 
 from kubescheduler.cli.common_options import EXTRA, FILE, file_option, with_options
-from kubescheduler.cli.engine_options import NeededArgument, NeededOption
+from kubescheduler.cli.engine_options import ClusterArgument
 from kubescheduler.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -100,32 +100,6 @@ KUBECONFIG = file_option(
 CONTEXT = click.option(
     "--context", metavar="NAME", is_eager=True, help="The context of the kubeconfig.  [default: its current one]"
 )
-
-
-class ClusterArgument(NeededArgument):
-    """Files of a cluster, which nobody has to name who names a server or a mirror."""
-
-    def process_value(self, ctx: click.Context, value: Any) -> Any:
-        """The names that were given; none where a server or a mirror takes their place."""
-        try:
-            return super().process_value(ctx, value)
-        except click.MissingParameter:
-            if not any(isinstance(ctx.params.get(name), str) for name in ("kubeconfig", "context", "mirror")):
-                raise
-            return ()
-
-
-class WorkloadOption(NeededOption):
-    """Files of a workload, which nobody has to name who names a mirror."""
-
-    def process_value(self, ctx: click.Context, value: Any) -> Any:
-        """The names that were given; none where a mirror takes their place."""
-        try:
-            return super().process_value(ctx, value)
-        except click.MissingParameter:
-            if not isinstance(ctx.params.get("mirror"), str):
-                raise
-            return ()
 
 
 MIRROR = file_option(

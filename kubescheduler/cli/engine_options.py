@@ -144,24 +144,35 @@ def remarks(texts: Iterable[str]) -> None:
         remark(text)
 
 
-class _NotForWriting(click.Parameter):
-    """A parameter that a command needs, but not when it only writes the configuration."""
+class _Needed(click.Parameter):
+    """A parameter that a command needs, but not where one of some options takes its place."""
+
+    instead: tuple[str, ...] = ("write_config_to",)
+    """These options: the configuration alone is written."""
 
     def process_value(self, ctx: click.Context, value: Any) -> Any:
         try:
             return super().process_value(ctx, value)
         except click.MissingParameter:
-            if not isinstance(ctx.params.get("write_config_to"), str):
+            if not any(isinstance(ctx.params.get(name), str) for name in self.instead):
                 raise
             return ()
 
 
-class NeededArgument(_NotForWriting, click.Argument):
+class NeededOption(_Needed, click.Option):
     """See the base."""
 
 
-class NeededOption(_NotForWriting, click.Option):
-    """See the base."""
+class WorkloadOption(_Needed, click.Option):
+    """Files of a workload, which nobody has to name who names a mirror."""
+
+    instead = ("write_config_to", "mirror")
+
+
+class ClusterArgument(_Needed, click.Argument):
+    """Files of a cluster, which nobody has to name who names a server or a mirror."""
+
+    instead = ("write_config_to", "kubeconfig", "context", "mirror")
 
 
 _SELECTION = (

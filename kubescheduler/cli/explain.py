@@ -66,14 +66,12 @@ def explain(rule: tuple[str, ...], release: str | None) -> int:
         raise InputError(f"no predicate, priority, plugin or reason is {wanted!r}{nearest(wanted, names)}")
     shown_on = screen_of(sys.stdout)
     screen = Screen(min(shown_on.width or LINE, LINE), shown_on.colour)
-    if release is None:
-        click.echo("\n\n\n".join(shown_page(page, screen) for page in matching))
-        return 0
-    having = [own for page in matching if (own := of_release(page, release)) is not None]
-    if not having:
+    shown = matching if release is None else [own for page in matching if (own := of_release(page, release))]
+    if not shown:
         others = "; ".join(f"{page.name} is a {page.kind} of {spoken(page.releases)}" for page in matching)
         raise InputError(f"release {release} has no such rule: {others}")
-    click.echo("\n\n\n".join(shown_page(page, screen, _history(page.name, release, screen)) for page in having))
+    more = {page.name: _history(page.name, release, screen) if release else () for page in shown}
+    click.echo("\n\n\n".join(_shown_page(page, screen, more[page.name]) for page in shown))
     return 0
 
 
@@ -92,7 +90,7 @@ def _history(name: str, release: str, screen: Screen) -> list[str]:
     ]
 
 
-def shown_page(page: RulePage, screen: Screen, more: Sequence[str] = ()) -> str:
+def _shown_page(page: RulePage, screen: Screen, more: Sequence[str]) -> str:
     """What there is to know of a rule, filled to the screen's width. more: paragraphs that stand at the end."""
     head = f"{page.name}: {page.kind} of {spoken(page.releases)}"
     parts = [screen.paint(screen.filled(head), "head"), *_paragraphs(page.text, screen)]

@@ -9,13 +9,12 @@ import click
 
 from kubescheduler.cli.cluster_options import (
     MIRROR,
-    WorkloadOption,
     check_mirror,
     check_standard_input,
     cluster_options,
 )
 from kubescheduler.cli.common_options import ERROR_STATUS, file_option, output_option, pod_files_option
-from kubescheduler.cli.engine_options import EngineOptions, question_options, remarks
+from kubescheduler.cli.engine_options import EngineOptions, WorkloadOption, question_options, remarks
 from kubescheduler.cli.help_groups import GroupedCommand
 
 if TYPE_CHECKING:

@@ -115,24 +115,6 @@ def test_completion_script(kubescheduler: Run, shell: str) -> None:
     assert f"_KUBESCHEDULER_COMPLETE={shell}_complete" in outcome.out
 
 
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        ("kubescheduler sch", ["plain,schedule"]),
-        ("kubescheduler schedule --poli", ["plain,--policy-config-file", "plain,--policy-configmap"]),
-        ("kubescheduler schedule --tie-break u", ["plain,upstream"]),
-        ("kubescheduler schedule --pod p", ["file,p"]),
-    ],
-    ids=["command", "option", "choice", "file"],
-)
-def test_completion(words: str, expected: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands, options, choices and files are completed."""
-    outcome = in_a_process(
-        env={"_KUBESCHEDULER_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
-    )
-    assert outcome.out.splitlines() == expected
-
-
 @pytest.mark.parametrize("command", ["schedule", "compare", "simulate", "capacity", "sweep"])
 def test_many_errors_end(kubescheduler: Run, folder: Path, command: str) -> None:
     """Every command tells of twenty faults and counts the others."""
@@ -226,7 +208,9 @@ def completed(*words: str) -> list[str]:
         pytest.param(("explain", "LeastR"), ["LeastRequestedPriority"], id="priorities"),
         pytest.param(("explain", "NodeResourcesF"), ["NodeResourcesFit"], id="plugins"),
         pytest.param(("ex",), ["explain"], id="commands"),
-        pytest.param(("schedule", "--to"), ["--top"], id="options"),
+        pytest.param(("schedule", "--poli"), ["--policy-config-file", "--policy-configmap"], id="options"),
+        pytest.param(("schedule", "--tie-break", "u"), ["upstream"], id="choices"),
+        pytest.param(("schedule", "--pod", "p"), ["p"], id="files"),
     ],
 )
 def test_completions(words: tuple[str, ...], expected: list[str]) -> None:

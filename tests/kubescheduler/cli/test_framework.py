@@ -30,7 +30,6 @@ matchExpressions: [{key: disk, operator: In, values: [ssd]}]}}]}}"
 def pods(folder: Path) -> None:
     """Files with a pod each: big.yaml, gated.yaml …"""
     (folder / "big.yaml").write_text(pod("big", "50"))
-    (folder / "gated.yaml").write_text(pod("gated", spec=", schedulingGates: [{name: quota}]"))
     (folder / "other.yaml").write_text(pod("other", spec=", schedulerName: volcano"))
     (folder / "packed.yaml").write_text(pod("packed", spec=", schedulerName: packing"))
     (folder / "claim.yaml").write_text(pod("claim", spec=CLAIM))
@@ -44,11 +43,6 @@ def release(request: pytest.FixtureRequest) -> str:
 
 
 # --- decisions -------------------------------------------------------------------------------
-
-
-def test_pods_are_placed(schedule: Run, release: str) -> None:
-    """As by the release's default profile."""
-    assert schedule("--pod", "pod.yaml", "--release", release, "-o", "name") == Outcome(0, "default/web n1\n", "")
 
 
 @pytest.mark.parametrize(
@@ -82,13 +76,6 @@ def test_other_schedulers_pods(schedule: Run, release: str) -> None:
         ["default", "web", "n1", "2/2"],
     ]
     assert text in schedule("--pod", "other.yaml", "--release", release, "--explain").out
-
-
-def test_gated_pods(schedule: Run) -> None:
-    """1.36 does not try them; 1.20 knows no gates."""
-    outcome = schedule("--pod", "gated.yaml", "--release", "1.36")
-    assert (outcome.status, outcome.lines[1][3:]) == (1, ["0/2", "waiting", "for", "scheduling", "gates:", "[quota]"])
-    assert schedule("--pod", "gated.yaml", "--release", "1.20").status == 0
 
 
 def test_ties_as_the_release_breaks_them(folder: Path, schedule: Run, release: str) -> None:
@@ -306,34 +293,3 @@ def test_registry_of_a_legacy_release_has_no_choice(kubescheduler: Run) -> None:
     text = "release 1.16 lists all that there is; leave this out, or choose --release 1.18 to 1.36"
     assert outcome.err == f"error: --algorithm-provider: {text}\nerror: --config: {text}\n"
     assert yaml.safe_load(kubescheduler("registry", "-o", "yaml").out)["release"] == "1.16"
-
-
-# --- the other commands ----------------------------------------------------------------------
-
-
-def test_simulate(kubescheduler: Run, release: str) -> None:
-    """Through the release's queue; pods of other schedulers stay pending."""
-    files = ("--workload", "pod.yaml", "--workload", "other.yaml", "--workload", "big.yaml")
-    outcome = kubescheduler("simulate", "cluster.yaml", *files, "--release", release, "-o", "json")
-    assert outcome.status == 1
-    pods = {pod["name"]: pod for pod in json.loads(outcome.out)["pods"]}
-    assert pods["web"]["node"] == "n1"
-    assert pods["other"]["message"] == 'profile not found for scheduler name "volcano"'
-    assert ("preemption: " in pods["big"]["message"]) is (release == "1.36")
-
-
-def test_capacity(kubescheduler: Run, release: str) -> None:
-    """How many more fit, and in the release's words why no more."""
-    outcome = kubescheduler("capacity", "cluster.yaml", "--pod", "pod.yaml", "--release", release)
-    assert (outcome.status, outcome.lines[1][:4]) == (0, ["default", "web", "12", "2"])
-    assert "0/2 nodes are available: 2 Insufficient cpu." in outcome.out
-    outcome = kubescheduler("capacity", "cluster.yaml", "--pod", "other.yaml", "--release", release)
-    assert outcome.status == 1
-    assert "profile not found" in outcome.out
-
-
-def test_evaluate(kubescheduler: Run, release: str) -> None:
-    """Answers of framework releases have codes and raw scores."""
-    scenario = {"id": "s", "cluster": {"nodes": []}, "queries": [{"id": "q", "pod": {"metadata": {"name": "p"}}}]}
-    outcome = kubescheduler("evaluate", "--release", release, stdin=json.dumps(scenario).encode())
-    assert json.loads(outcome.out)["error"] == "no nodes available to schedule pods"

@@ -15,6 +15,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+import kubescheduler as ks
 from kubescheduler.cli import run
 from tests.kubescheduler.cli.conftest import CLUSTER, POD, Outcome, Run, in_a_process, pod
 from tests.support.custom.extender_process import extender
@@ -408,17 +409,9 @@ def test_volume_limit_of_the_environment(
 
 def _crowded(folder: Path, **urgent: Any) -> list[str]:
     """A full node, and an urgent pod that needs it."""
-    room = {"cpu": "2", "memory": "4Gi", "pods": "10"}
-    asked = {"resources": {"requests": {"cpu": "2"}}}
-    low = {"nodeName": "a", "containers": [{"name": "c", "image": "i", **asked}]}
-    cluster = [
-        {"kind": "Node", "apiVersion": "v1", "metadata": {"name": "a"}, "status": {"allocatable": room}},
-        {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "low", "namespace": "default"}, "spec": low},
-    ]
-    spec = {"priority": 5, "containers": [{"name": "c", "image": "i", **asked}], **urgent}
-    pod = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "urgent", "namespace": "default"}, "spec": spec}
-    (folder / "crowded.json").write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": cluster}))
-    (folder / "urgent.json").write_text(json.dumps(pod))
+    items = [ks.node("a", cpu=2, memory="4Gi"), ks.pod("low", node="a", cpu=2)]
+    (folder / "crowded.json").write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": items}))
+    (folder / "urgent.json").write_text(json.dumps(ks.pod("urgent", **{"cpu": 2, "priority": 5, **urgent})))
     return ["schedule", str(folder / "crowded.json"), "--pod", str(folder / "urgent.json")]
 
 
@@ -444,7 +437,7 @@ def test_preempt_says_when_it_would_not_help(tmp_path: Path, capsys: pytest.Capt
 
 def test_bind_asks_the_extender_that_binds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A refused binding leaves the pod without a node, in upstream's words."""
-    command = [*_crowded(tmp_path, containers=[{"name": "c", "image": "i"}]), "--bind", "--policy-config-file"]
+    command = [*_crowded(tmp_path, cpu=None), "--bind", "--policy-config-file"]
     with extender() as address:
         for behaviour, status, told in (("good", 0, ""), ("error", 2, "Binding rejected: ")):
             policy = tmp_path / f"{behaviour}.json"
@@ -460,19 +453,6 @@ placed = st.tuples(st.sampled_from(["a", "b", "c"]), st.sampled_from(["1", "2"])
 """(node, cpu, priority, whether a budget protects it) of a running pod."""
 waiting = st.tuples(st.sampled_from(["1", "2"]), st.integers(0, 6), st.sampled_from(["", "a", "b"]))
 """(cpu, priority, the node it is nominated to) of a pending pod."""
-
-
-def _node(name: str) -> dict[str, Any]:
-    room = {"cpu": "2", "memory": "4Gi", "pods": "10"}
-    return {"kind": "Node", "apiVersion": "v1", "metadata": {"name": name}, "status": {"allocatable": room}}
-
-
-def _pod(name: str, cpu: str, priority: int, app: str = "", node: str = "", nominated: str = "") -> dict[str, Any]:
-    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}
-    spec = {"priority": priority, "containers": [container], **({"nodeName": node} if node else {})}
-    metadata = {"name": name, "namespace": "default", "uid": name, "labels": {"app": app}}
-    status = {"nominatedNodeName": nominated} if nominated else {}
-    return {"kind": "Pod", "apiVersion": "v1", "metadata": metadata, "spec": spec, "status": status}
 
 
 def _budget(allowed: int) -> dict[str, Any]:
@@ -502,10 +482,12 @@ def test_law_pending_pods_preempt_as_if_nothing_was_remembered(
     release: str, running: list[Any], pending: list[Any], allowed: int
 ) -> None:
     """Hosts, messages, candidates with their victims, and what the table of pods placed in bulk says."""
-    items = [*map(_node, "abc"), _budget(allowed)]
+    items = [*(ks.node(name, cpu=2) for name in "abc"), _budget(allowed)]
     for at, (node, cpu, priority, kept) in enumerate(running):
-        items.append(_pod(f"r{at}", cpu, priority, "kept" if kept else "", node))
-    items += (_pod(f"w{at}", cpu, priority, nominated=node) for at, (cpu, priority, node) in enumerate(pending))
+        labels = {"app": "kept" if kept else ""}
+        items.append(ks.pod(f"r{at}", node=node, cpu=cpu, priority=priority, labels=labels))
+    for at, (cpu, priority, node) in enumerate(pending):
+        items.append({**ks.pod(f"w{at}", cpu=cpu, priority=priority), "status": {"nominatedNodeName": node}})
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "cluster.json")
         file.write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": items}))
@@ -522,28 +504,19 @@ def test_candidates_are_sampled_where_nodes_are(
     release: str, asked: list[str], tried: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """So many as the arguments of DefaultPreemption say; otherwise every node is a candidate."""
-    items = [_node(f"n{at}") for at in range(150)]
-    items += (_pod(f"r{at}", "2", 0, node=f"n{at}") for at in range(150))
-    (tmp_path / "cluster.json").write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": items}))
-    (tmp_path / "urgent.json").write_text(json.dumps(_pod("urgent", "2", 5)))
-    version = "v1beta1" if release == "1.20" else "v1"
-    config = {
-        "apiVersion": f"kubescheduler.config.k8s.io/{version}",
-        "kind": "KubeSchedulerConfiguration",
-        "profiles": [
-            {
-                "schedulerName": "default-scheduler",
-                "pluginConfig": [
-                    {
-                        "name": "DefaultPreemption",
-                        "args": {"minCandidateNodesPercentage": 8, "minCandidateNodesAbsolute": 5},
-                    }
-                ],
-            }
-        ],
+    command = _crowded(tmp_path)
+    items = [ks.node(f"n{at}", cpu=2) for at in range(150)]
+    items += (ks.pod(f"r{at}", node=f"n{at}", cpu=2) for at in range(150))
+    (tmp_path / "crowded.json").write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": items}))
+    args = {"minCandidateNodesPercentage": 8, "minCandidateNodesAbsolute": 5}
+    profile = {
+        "schedulerName": "default-scheduler",
+        "pluginConfig": [{"name": "DefaultPreemption", "args": args}],
     }
+    version = "kubescheduler.config.k8s.io/" + ("v1beta1" if release == "1.20" else "v1")
+    config = {"apiVersion": version, "kind": "KubeSchedulerConfiguration", "profiles": [profile]}
     (tmp_path / "config.json").write_text(json.dumps(config))
-    command = ["schedule", str(tmp_path / "cluster.json"), "--pod", str(tmp_path / "urgent.json"), "--release", release]
-    assert run([*command, "--preempt", "-o", "json", "--config", str(tmp_path / "config.json"), *asked]) == 1
+    more = ["--release", release, "--config", str(tmp_path / "config.json"), *asked]
+    assert run([*command, "--preempt", "-o", "json", *more]) == 1
     found = json.loads(capsys.readouterr().out)["items"][0]["preemption"]
     assert len(found["candidates"]) == tried

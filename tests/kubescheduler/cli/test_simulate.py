@@ -184,18 +184,6 @@ def test_standard_input_is_read_once(simulate: Run) -> None:
     assert simulate("-", "--workload", "-").status == 2
 
 
-def test_an_interrupt_ends_cleanly(simulate: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With 130 and no traceback."""
-
-    def interrupted(self: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("kubescheduler.simulation.simulation.Simulation.run", interrupted)
-    outcome = simulate("--workload", "web.yaml", "--plot", "a.svg")
-    assert (outcome.status, outcome.out, outcome.err.strip()) == (130, "", "interrupted")
-    assert not Path("a.svg").exists()
-
-
 def test_in_a_process(folder: Path) -> None:
     """As a user starts it, warnings being errors."""
     (folder / "web.yaml").write_text(WEB)

@@ -1,4 +1,4 @@
-"""How the command line behaves on a terminal and in a pipe, and when it is interrupted."""
+"""How the command line behaves on a terminal and in a pipe."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ import json
 import os
 import pty
 import re
-import shlex
 import signal
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -22,32 +21,6 @@ PODS = 5200
 """More than what is worth a progress bar while reading."""
 
 CLASSIC = Path("policy_examples/classic-default.json").absolute()
-BLOCKED = b"here\n"
-PLUGIN = f"""\
-import os, threading
-from algorithmprovider import register_algorithm_provider, register_fit_predicate, register_priority_function
-
-def block():
-    os.write(2, {BLOCKED!r})
-    threading.Event().wait()
-
-def fits(pod, meta, node_info):
-    if pod.labels.get("block"):
-        block()
-    return True, []
-
-def while_deciding():
-    register_algorithm_provider("Blocking", [register_fit_predicate("Blocks", fits)], ["EqualPriority"])
-
-def while_saving():
-    import kubescheduler.cli.cluster_files as save
-    document = save.list_document
-    def blocking(*arguments):
-        for piece in document(*arguments):
-            yield piece
-            block()
-    save.list_document = blocking
-"""
 
 
 @pytest.fixture
@@ -154,68 +127,6 @@ def test_a_reader_that_leaves(many: Path, folder: Path, arguments: tuple[str, ..
         assert process.stderr.read() == b""
         assert process.wait() == 128 + signal.SIGPIPE
     assert (folder / "x.json").exists()
-
-
-@pytest.mark.parametrize("command", [("schedule", "cluster.yaml", "--pod", "pod.yaml"), ("registry",)])
-def test_an_output_that_is_full(folder: Path, command: tuple[str, ...]) -> None:
-    """Output that cannot be written is told in one line."""
-    with Path("/dev/full").open("wb") as full:
-        done = subprocess.run([*COMMAND, *command], stdout=full, stderr=subprocess.PIPE, env=ENVIRONMENT, check=False)
-    assert done.returncode == 2
-    assert done.stderr == b"error: the output cannot be written: No space left on device\n"
-
-
-def test_streams_that_are_closed(folder: Path) -> None:
-    """A caller that closes standard streams gets the exit status all the same."""
-    script = f"exec {shlex.join([*COMMAND, 'schedule', 'cluster.yaml', '--pod', 'pod.yaml'])} -o json <&- >&- 2>&-"
-    assert subprocess.run(["/bin/sh", "-c", script], env=ENVIRONMENT, check=False).returncode == 0
-    script = f"exec {shlex.join([*COMMAND, 'schedule', '-', '--pod', 'pod.yaml'])} <&-"
-    done = subprocess.run(["/bin/sh", "-c", script], env=ENVIRONMENT, capture_output=True, check=False)
-    assert (done.returncode, done.stderr) == (2, b"error: standard input: no objects in it: it is empty\n")
-
-
-# --- interrupts ----------------------------------------------------------------------------
-
-
-@contextlib.contextmanager
-def interrupted(folder: Path, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that is sent SIGINT in the middle of its work."""
-    (folder / "plugin_blocks.py").write_text(PLUGIN)
-    (folder / "pod.yaml").write_text(
-        "kind: Pod\nmetadata: {name: web, labels: {block: here}}\nspec: {containers: []}\n"
-    )
-    with subprocess.Popen(
-        [*COMMAND, "schedule", "cluster.yaml", "--pod", "pod.yaml", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=folder,
-        env=ENVIRONMENT,
-    ) as process:
-        assert process.stderr is not None
-        assert process.stderr.readline() == BLOCKED
-        process.send_signal(signal.SIGINT)
-        yield process
-
-
-def judge(process: subprocess.Popen[bytes], folder: Path) -> None:
-    out, err = process.communicate()
-    assert (process.returncode, out, err) == (130, b"", b"interrupted\n")
-    assert {path.name for path in folder.iterdir()} - {"__pycache__", "shapes.yaml"} == {
-        *("cluster.yaml", "pod.yaml", "plugin_blocks.py")
-    }
-
-
-def test_interrupt_while_deciding(folder: Path) -> None:
-    """Ctrl-C in the middle of a run: status 130, one line, nothing printed and nothing saved."""
-    plugin = ("--plugin", "plugin_blocks:while_deciding", "--algorithm-provider", "Blocking")
-    with interrupted(folder, *plugin, "--save", "x.json") as process:
-        judge(process, folder)
-
-
-def test_interrupt_while_saving(folder: Path) -> None:
-    """Ctrl-C in the middle of writing: no part of the file is left."""
-    with interrupted(folder, "--plugin", "plugin_blocks:while_saving", "--save", "x.json.gz") as process:
-        judge(process, folder)
 
 
 @pytest.mark.parametrize(

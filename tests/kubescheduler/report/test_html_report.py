@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kubescheduler.report
-from kubescheduler.comparison.comparison import Comparison, headline
+from kubescheduler.comparison.comparison import Comparison
 from kubescheduler.comparison.outcomes import Cause, PodComparison
 from kubescheduler.report.html_report import (
     BINS,
@@ -35,7 +35,6 @@ from kubescheduler.report.html_report import (
     mean_line,
     payload,
     render,
-    signed,
 )
 from kubescheduler.report.single_file import MOST_NAMES, embedded
 from kubescheduler.sources.sanitize import escaped
@@ -173,12 +172,6 @@ def test_policy_names_the_styles_and_scripts_of_the_page() -> None:
 def test_same_comparison_gives_the_same_page() -> None:
     """Nothing of the clock or of chance is in it."""
     assert render(every_cause()) == render(every_cause())
-
-
-def test_title_says_what_was_found() -> None:
-    """The title has the columns and how many pods go elsewhere."""
-    page = Page(render(every_cause(26)))
-    assert page.inside["title"][0] == "old → new: " + headline(every_cause(26))
 
 
 def test_every_cause_has_a_button_with_its_number() -> None:
@@ -335,12 +328,6 @@ def test_histogram_says_its_numbers_in_words() -> None:
     """Who cannot see the bars hears how many nodes are in each bin."""
     chart = histogram("cpu under old", binned([0.05, 0.06, 1.5]), 2, "old")
     assert 'aria-label="cpu under old: 2 at 0–10%, 1 at over 100%"' in chart
-
-
-@pytest.mark.parametrize(("value", "text"), [(3, "+3"), (0, "0"), (-1234, "−1,234")])
-def test_signs(value: int, text: str) -> None:
-    """A sign for what is not zero."""
-    assert signed(value) == text
 
 
 def schemes() -> Iterator[tuple[str, dict[str, str]]]:

@@ -353,19 +353,6 @@ def test_an_extender_that_is_passed_over(folder: Path, kubescheduler: Run, comma
     assert (outcome.status, outcome.err) == (0, f"note: {text}\n")
 
 
-def test_an_extender_that_refuses(folder: Path, schedule: Run) -> None:
-    """An extender nobody answers for gives no answer: the release's own error says why the pod has no node."""
-    extender = {"urlPrefix": "http://127.0.0.1:1/all", "filterVerb": "filter", "weight": 1}
-    (folder / "policy.json").write_text(policy(extenders=[extender])["policy.json"])
-    outcome = schedule("--pod", "pod.yaml", "--policy-config-file", "policy.json")
-    assert (outcome.status, outcome.err.splitlines()) == (
-        2,
-        ['error: no decision on default/web: Post "http://127.0.0.1:1/all/filter": Connection refused'],
-    )
-    assert outcome.lines[1][:4] == ["default", "web", "<error>", "<none>"]
-    assert outcome.out.rstrip().endswith('Post "http://127.0.0.1:1/all/filter": Connection refused')
-
-
 BASES = {
     "schedule": ["schedule", "cluster.yaml", "--pod", "pod.yaml"],
     "simulate": ["simulate", "cluster.yaml", "--workload", "pod.yaml"],

@@ -45,45 +45,52 @@ def workload(kind: str) -> dict[str, Any]:
     return {"apiVersion": version, "kind": kind, "metadata": {"name": "web"}, "spec": spec}
 
 
-def scheduled(call: Run, *files: str) -> list[str]:
-    found = call("schedule", "cluster.yaml", *options("--pod", files), "-o", "json")
-    return [each["pod"]["name"] for each in json.loads(found.out)["items"] if each["host"]]
+Places = dict[str, str | None]
+"""Pod → its node."""
 
 
-def simulated(call: Run, *files: str) -> list[str]:
-    found = call("simulate", "cluster.yaml", *options("--workload", files), "-o", "json")
-    return [each["name"] for each in json.loads(found.out)["pods"] if each["node"]]
+def scheduled(call: Run, cluster: str, *files: str) -> Places:
+    found = call("schedule", cluster, *options("--pod", files), "-o", "json")
+    return {each["pod"]["name"]: each["host"] for each in json.loads(found.out)["items"]}
 
 
-def compared(call: Run, *files: str) -> list[str]:
-    found = call("compare", "cluster.yaml", *options("--pods", files), "--new", "release=1.36", "-o", "json")
-    pods = json.loads(found.out)["pods"]
-    return [each["pod"].partition("/")[2] for each in pods if each["outcomes"][0]["host"]]
+def simulated(call: Run, cluster: str, *files: str) -> Places:
+    found = call("simulate", cluster, *options("--workload", files), "-o", "json")
+    return {each["name"]: each["node"] for each in json.loads(found.out)["pods"]}
 
 
-def swept(call: Run, *files: str) -> list[str]:
-    arguments = [*options("--pods", files), "--workers", "1", "--placements", "--out", "rows.csv"]
-    call("sweep", "cluster.yaml", *arguments)
+def compared(call: Run, cluster: str, *files: str) -> Places:
+    found = call("compare", cluster, *options("--pods", files), "--new", "release=1.36", "-o", "json")
+    return by_name({each["pod"]: each["outcomes"][0]["host"] for each in json.loads(found.out)["pods"]})
+
+
+def swept(call: Run, cluster: str, *files: str) -> Places:
+    Path("rows.csv").unlink(missing_ok=True)
+    call("sweep", cluster, *options("--pods", files), "--workers", "1", "--placements", "--out", "rows.csv")
     [row] = csv.DictReader(Path("rows.csv").read_text().splitlines())
     assert not row["error"], row
-    return [name.partition("/")[2] for name, node in json.loads(row["placements"]).items() if node]
+    return by_name(json.loads(row["placements"]))
 
 
-def in_python(_: Run, *files: str) -> list[str]:
-    scheduler = ks.Scheduler(ks.Cluster.read("cluster.yaml"))
-    return [name.partition("/")[2] for name, found in scheduler.run(*files).items() if found.host]
+def in_python(_: Run, cluster: str, *files: str) -> Places:
+    found = ks.Scheduler(ks.Cluster.read(cluster)).run(*files)
+    return by_name({name: each.host for name, each in found.items()})
 
 
-def in_pytest(_: Run, *files: str) -> list[str]:
-    placer = Placer(EngineSpec(), cluster_of("cluster.yaml", [Path.cwd()]))
-    return [name.partition("/")[2] for name, node in placer.place(*files).items() if node]
+def in_pytest(_: Run, cluster: str, *files: str) -> Places:
+    return by_name(dict(Placer(EngineSpec(), cluster_of(cluster, [Path.cwd()])).place(*files)))
+
+
+def by_name(found: Places) -> Places:
+    """Without namespaces."""
+    return {name.partition("/")[2]: node for name, node in found.items()}
 
 
 def options(name: str, files: tuple[str, ...]) -> list[str]:
     return [word for file in files for word in (name, file)]
 
 
-PLACING: dict[str, Callable[..., list[str]]] = {
+PLACING: dict[str, Callable[..., Places]] = {
     "schedule": scheduled,
     "simulate": simulated,
     "compare": compared,
@@ -95,10 +102,11 @@ PLACING: dict[str, Callable[..., list[str]]] = {
 
 @pytest.mark.parametrize("place", PLACING.values(), ids=PLACING)
 @pytest.mark.parametrize("kind", WORKLOADS)
-def test_every_kind_everywhere(kubescheduler: Run, kind: str, place: Callable[..., list[str]]) -> None:
+def test_every_kind_everywhere(kubescheduler: Run, kind: str, place: Callable[..., Places]) -> None:
     """Every command, Python and the pytest plugin place the pods that a controller makes."""
     Path("workload.json").write_text(json.dumps(workload(kind)))
-    assert sorted(place(kubescheduler, "workload.json")) == WORKLOADS[kind][2]
+    found = place(kubescheduler, "cluster.yaml", "workload.json")
+    assert sorted(name for name, node in found.items() if node) == WORKLOADS[kind][2]
 
 
 @pytest.mark.parametrize("kind", WORKLOADS)
@@ -152,34 +160,17 @@ BESIDE: dict[str, tuple[list[dict[str, Any]], str]] = {
 
 @pytest.mark.parametrize("place", PLACING.values(), ids=PLACING)
 @pytest.mark.parametrize("kind", BESIDE)
-def test_what_comes_with_pods(kubescheduler: Run, kind: str, place: Callable[..., list[str]]) -> None:
+def test_what_comes_with_pods(kubescheduler: Run, kind: str, place: Callable[..., Places]) -> None:
     """Other objects of the files with pods join the cluster, in every command alike, whatever the file."""
     objects, asked = BESIDE[kind]
     Path("beside.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
     Path("asked.yaml").write_text(asked)
-    assert place(kubescheduler, "beside.json", "asked.yaml") == ["web"]
+    found = place(kubescheduler, "cluster.yaml", "beside.json", "asked.yaml")
+    assert [name for name, node in found.items() if node] == ["web"]
 
 
-def spread_to(call: Run, name: str) -> str:
-    """Where a command puts a pod of the service of the pod file, by its row or its outcome."""
-    if name == "python":
-        found = ks.Scheduler(ks.Cluster.read("shop.yaml")).run("asked.yaml")["default/web-2"]
-        return str(found.host)
-    if name == "pytest":
-        return str(Placer(EngineSpec(), cluster_of("shop.yaml", [Path.cwd()])).place("asked.yaml")["default/web-2"])
-    if name == "sweep":
-        call("sweep", "shop.yaml", "--pods", "asked.yaml", "--workers", "1", "--placements", "--out", "r.csv")
-        [row] = csv.DictReader(Path("r.csv").read_text().splitlines())
-        return str(json.loads(row["placements"])["default/web-2"])
-    more = ["--new", "release=1.16"] if name == "compare" else []
-    document = json.loads(call(name, "shop.yaml", "--pod", "asked.yaml", *more, "-o", "json").out)
-    if name == "compare":
-        return str(document["pods"][0]["outcomes"][0]["host"])
-    return str(document["pods"][0]["node"] if name == "simulate" else document["items"][0]["host"])
-
-
-@pytest.mark.parametrize("name", PLACING)
-def test_a_service_of_the_pod_file_spreads(kubescheduler: Run, name: str) -> None:
+@pytest.mark.parametrize("place", PLACING.values(), ids=PLACING)
+def test_a_service_of_the_pod_file_spreads(kubescheduler: Run, place: Callable[..., Places]) -> None:
     """Without the service the pod goes to the roomier node, with it to the one without another of its pods."""
     labels = ", labels: {app: web}"
     nodes = Path("cluster.yaml").read_text().replace('cpu: "2", memory: 4Gi', 'cpu: "4", memory: 8Gi')
@@ -188,10 +179,9 @@ def test_a_service_of_the_pod_file_spreads(kubescheduler: Run, name: str) -> Non
     Path("shop.yaml").write_text(nodes + small + large)
     asked = pod("web-2", "1m", metadata=labels)
     Path("asked.yaml").write_text(asked)
-    assert spread_to(kubescheduler, name) == "n1"
+    assert place(kubescheduler, "shop.yaml", "asked.yaml")["web-2"] == "n1"
     Path("asked.yaml").write_text(f"{json.dumps(SERVICE)}\n{asked}")
-    Path("r.csv").unlink(missing_ok=True)
-    assert spread_to(kubescheduler, name) == "n2"
+    assert place(kubescheduler, "shop.yaml", "asked.yaml")["web-2"] == "n2"
 
 
 def test_what_comes_with_pods_is_saved(kubescheduler: Run) -> None:
