@@ -147,19 +147,6 @@ def test_tutorials_name_all_releases(path: Path) -> None:
     assert named_releases(text_of(path)) == set(RELEASES_TRIED)
 
 
-@pytest.mark.parametrize(
-    ("text", "releases"),
-    [
-        pytest.param("`--release 1.4`, 1.16.", {"1.4", "1.16"}, id="in prose and code"),
-        pytest.param("release=1.36,config=x extenders-1.20.yaml", {"1.36", "1.20"}, id="in a key and a file name"),
-        pytest.param("v1.20.15 1.40 21.16 1.4.7", set(), id="versions and numbers"),
-    ],
-)
-def test_named_releases(text: str, releases: set[str]) -> None:
-    """Only the four names count."""
-    assert named_releases(text) == releases
-
-
 def test_every_kind_is_asked_of_a_live_cluster() -> None:
     """The page on live clusters names each kind that is read, and what is missing without it."""
     table = text_of(ROOT / "docs" / "how-to" / "live-cluster.md").partition("| kind |")[2].partition("\n\n")[0]

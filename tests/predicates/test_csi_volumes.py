@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from clusterstate.objects import CSI, CSINode, CSINodeDriver, Node, ObjectMeta, Pod
+from clusterstate.objects import CSI, CSINode, Node, Pod
 from clusterstate.snapshot import Snapshot
 from predicates.csi_volumes import CSI_VOLUMES, TOO_MANY_VOLUMES
 from predicates.types import FitPredicate, PredicateArgs
 from tests.support.build import Cluster, make_node, make_pod, resources
-from tests.support.storage import by_text, claiming, make_claim, make_class, make_volume
+from tests.support.storage import by_text, claiming, limits, make_claim, make_class, make_volume
 
 NO_NAME = "error: PersistentVolumeClaim had no name"
 FULL = {TOO_MANY_VOLUMES: ["a"]}
@@ -23,10 +23,6 @@ STORAGE = [
     make_claim("waiting", storage_class="csi"),
     make_class("csi", "d.io"),
 ]
-
-
-def limits(name: str, *counts: tuple[str, int | None]) -> CSINode:
-    return CSINode(ObjectMeta(name), tuple(CSINodeDriver(driver, count=count) for driver, count in counts))
 
 
 def node_for(name: str, disks: int) -> Node:

@@ -42,7 +42,7 @@ from predicates.csi_volumes import (
 )
 from predicates.types import NodeError
 from tests.support.build import Cluster, make_node, make_pod
-from tests.support.storage import by_text, claiming, make_claim, make_class, make_volume, owned_claim
+from tests.support.storage import by_text, claiming, limits, make_claim, make_class, make_volume, owned_claim
 
 FULL = {TOO_MANY_VOLUMES: ["a"]}
 EBS = "ebs.csi.aws.com"
@@ -64,10 +64,6 @@ STORAGE = [
     make_class("in-tree", "kubernetes.io/aws-ebs"),
     make_class("file", "kubernetes.io/azure-file"),
 ]
-
-
-def limits(name: str, *counts: tuple[str, int | None]) -> CSINode:
-    return CSINode(ObjectMeta(name), tuple(CSINodeDriver(driver, count=count) for driver, count in counts))
 
 
 def world(pods: list[Pod], *others: Any) -> Cluster:

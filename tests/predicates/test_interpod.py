@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -74,16 +73,9 @@ def failing(reason: str, names: Iterable[str]) -> dict[str, list[str]]:
 @pytest.mark.parametrize(
     ("affinity", "where", "kept_out"),
     [
-        pytest.param(far(term(app="x")), "a1", ["a1", "a2"], id="its-zone"),
-        pytest.param(far(term("host", app="x")), "a1", ["a1"], id="its-host"),
-        pytest.param(far(term(app="y")), "a1", [], id="does-not-pick-the-pod"),
-        pytest.param(far(term(app="x")), "none", [], id="on-a-node-without-the-key"),
         pytest.param(far(term(app="x")), "gone", [], id="on-an-unknown-node"),
         pytest.param(far(term("", app="x")), "a1", [], id="empty-topology-key"),
-        pytest.param(far(term("zone", ("other",), app="x")), "a1", [], id="another-namespace"),
         pytest.param(far(term("zone", (), app="x")), "a1", ["a1", "a2"], id="empty-namespaces-mean-its-own"),
-        pytest.param(far(term("host", app="x"), term(app="y")), "a1", ["a1"], id="term-by-term"),
-        pytest.param(near(term(app="x")), "a1", [], id="affinity-keeps-nobody-out"),
         pytest.param(far(PodAffinityTerm("zone")), "a1", [], id="null-selector-picks-nothing"),
         pytest.param(far(PodAffinityTerm("zone", LabelSelector())), "a1", ["a1", "a2"], id="empty-selector-picks-all"),
     ],
@@ -94,69 +86,11 @@ def test_existing_anti_affinity(affinity: Affinity, where: str, kept_out: list[s
     assert reasons(cluster, make_pod(label=X)) == failing(EXISTING_ANTI_AFFINITY, kept_out)
 
 
-@pytest.mark.parametrize(
-    ("terms", "running", "fails"),
-    [
-        pytest.param([term(app="x")], {"a1": X}, ["b1", "none"], id="zone-of-a-match"),
-        pytest.param([term(app="x")], {"a1": X, "b1": X}, ["none"], id="node-without-the-key"),
-        pytest.param([term(app="x"), term("host", app="x")], {"a1": X}, ["a2", "b1", "none"], id="every-term"),
-        pytest.param([term(app="x"), term("host", app="y")], {"a1": X, "a2": Y}, "all", id="one-pod-for-all-terms"),
-        pytest.param(
-            [term(app="x"), term("host", tier="t")],
-            {"a1": {"app": "x", "tier": "t"}},
-            ["a2", "b1", "none"],
-            id="one-pod-matches-all-terms",
-        ),
-        pytest.param([term(app="z")], {"a1": X}, "all", id="nobody-and-not-itself"),
-        pytest.param([term(app="me")], {"a1": X}, [], id="first-of-its-kind-also-without-the-key"),
-        pytest.param([term(app="me")], {"none": {"app": "me"}}, [], id="matches-only-outside-the-topology"),
-        pytest.param([term(app="me")], {"a1": {"app": "me"}}, ["b1", "none"], id="not-the-first"),
-        pytest.param([term(app="me"), term(app="x")], {"a1": X}, "all", id="not-itself-in-every-term"),
-        pytest.param([term(app="me"), term("rack", app="me")], {"a1": {"app": "me"}}, "all", id="nobody-has-one-key"),
-    ],
-)
-def test_affinity(terms: list[PodAffinityTerm], running: dict[str, dict[str, str]], fails: Any) -> None:
-    """Every term's topology needs a pod that all terms pick, unless there is none at all and the pod is one."""
-    cluster = Cluster(NODES, [make_pod(f"e-{node}", label, node=node) for node, label in running.items()])
-    expected = [node.name for node in NODES] if fails == "all" else fails
-    pod = make_pod(label={"app": "me"}, affinity=near(*terms))
-    assert reasons(cluster, pod) == failing(AFFINITY_RULES, expected)
-
-
-@pytest.mark.parametrize(
-    ("terms", "fails"),
-    [
-        pytest.param([term(app="x")], ["a1", "a2"], id="zone"),
-        pytest.param([term("host", app="x"), term("host", app="y")], ["a1", "b1"], id="either-term"),
-        pytest.param([term(app="x"), term("host", app="y")], ["a1", "a2", "b1"], id="two-topologies"),
-        pytest.param([term(app="z")], [], id="nobody"),
-        pytest.param([term("zone", ("other",), app="x")], [], id="another-namespace"),
-    ],
-)
-def test_anti_affinity(terms: list[PodAffinityTerm], fails: list[str]) -> None:
-    """A pod that any one term picks keeps the pod out of that term's topology."""
-    cluster = Cluster(NODES, [make_pod("e1", X, node="a1"), make_pod("e2", Y, node="b1")])
-    assert reasons(cluster, make_pod(affinity=far(*terms))) == failing(ANTI_AFFINITY_RULES, fails)
-
-
 def test_an_empty_label_value_is_a_topology() -> None:
     """Nodes whose label is present but empty share a topology."""
     nodes = [make_node("e1", {"zone": ""}), make_node("e2", {"zone": ""}), make_node("none")]
     cluster = Cluster(nodes, [make_pod("e", X, node="e1")])
     assert list(reasons(cluster, make_pod(affinity=far(term(app="x"))))) == ["e1", "e2"]
-
-
-def test_the_first_failing_step_wins() -> None:
-    """Existing anti-affinity comes before the pod's affinity, and that before its anti-affinity."""
-    pods = [make_pod("e", X, node="a1", affinity=far(term("host", app="me"))), make_pod("f", X, node="b1")]
-    both = Affinity(None, PodAffinity((term(app="x"),)), PodAffinity((term(app="x"),)))
-    cluster = Cluster(NODES, pods)
-    assert reasons(cluster, make_pod(label={"app": "me"}, affinity=both)) == {
-        "a1": [AFFINITY_NOT_MATCH, EXISTING_ANTI_AFFINITY],
-        "a2": [AFFINITY_NOT_MATCH, ANTI_AFFINITY_RULES],
-        "b1": [AFFINITY_NOT_MATCH, ANTI_AFFINITY_RULES],
-        "none": [AFFINITY_NOT_MATCH, AFFINITY_RULES],
-    }
 
 
 def test_counts_follow_the_pods() -> None:

@@ -52,13 +52,6 @@ def test_when_two_ports_conflict(wanted: str, used: str, conflict: bool) -> None
     assert taken(cluster, pod_with(wanted)) == [conflict, False]
 
 
-def test_one_conflicting_port_of_many_is_enough() -> None:
-    """Every port of every ordinary container counts."""
-    cluster = Cluster([make_node("a")], [pod_with(":1/", ":2/", name="old", node="a")])
-    two = make_pod(containers=(Container(ports=(port(":3/"),)), Container(ports=(port(":2/"),))))
-    assert taken(cluster, two) == [True]
-
-
 def test_init_containers_and_zero_ports_do_not_count() -> None:
     """Neither as wanted nor as used."""
     init = (Container(ports=(port(":80/"),)),)
@@ -66,17 +59,6 @@ def test_init_containers_and_zero_ports_do_not_count() -> None:
     assert taken(cluster, pod_with(":80/")) == [False]
     for spec in (make_pod(init_containers=init).spec, pod_with(":0/").spec):
         assert host_ports(spec) == frozenset()
-
-
-def test_ports_are_followed_as_pods_come_and_go() -> None:
-    """The count is kept, not taken once."""
-    cluster = Cluster([make_node("a")])
-    wanted, old = pod_with(":80/"), pod_with(":80/", name="old", node="a")
-    assert taken(cluster, wanted) == [False]
-    cluster.columns.put_pod(0, old, "old")
-    assert taken(cluster, wanted) == [True]
-    cluster.columns.take_pod(0, "old")
-    assert taken(cluster, wanted) == [False]
 
 
 # --- what if -------------------------------------------------------------------------------

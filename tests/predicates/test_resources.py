@@ -8,8 +8,9 @@ import pytest
 
 from algorithmprovider.algorithms_1_16 import FIT_PREDICATES
 from clusterstate.objects import Container, ContainerPort, FrozenMap, Pod, ResourceList
+from clusterstate.podinfo import ReleaseView
 from clusterstate.snapshot import PodChange, Snapshot
-from kubescheduler.releases import v1_20, v1_36
+from kubescheduler.releases import v1_16, v1_20, v1_36
 from predicates.resources import (
     NOTHING_IGNORED,
     RESOURCES,
@@ -42,9 +43,9 @@ def reasons(cluster: Cluster, pod: Any, snapshot: Snapshot | None = None, **args
     return [reason.removeprefix("Insufficient ") for reason, mask in verdict.items() if mask[0]]
 
 
-def on_node(allocatable: ResourceList, *running: ResourceList) -> Cluster:
+def on_node(allocatable: ResourceList, *running: ResourceList, view: ReleaseView = v1_16.VIEW) -> Cluster:
     pods = [make_pod(f"p{i}", node="n", requests=requests) for i, requests in enumerate(running)]
-    return Cluster([make_node("n", allocatable=allocatable)], pods)
+    return Cluster([make_node("n", allocatable=allocatable)], pods, view=view)
 
 
 ROOM = amounts(cpu=1000, memory=1000, ephemeral_storage=1000, pods=10)
@@ -86,41 +87,6 @@ def test_what_is_insufficient(
 ) -> None:
     """Every resource that is short is reported, pods first."""
     assert reasons(on_node(allocatable, *running), make_pod(requests=request_)) == insufficient
-
-
-# requests of containers, of init containers, what is insufficient on a node with 1000 of each and one GPU
-INIT = {
-    "largest-init-container-counts": ([resources(cpu=1)], [resources(cpu=1001), resources(cpu=5)], ["cpu"]),
-    "init-containers-are-not-summed": ([resources(cpu=900)], [resources(cpu=900), resources(cpu=900)], []),
-    "containers-are-summed": ([resources(cpu=600), resources(cpu=600)], [resources(cpu=700)], ["cpu"]),
-    "per-resource": ([resources(cpu=1001)], [resources(memory=1001)], ["cpu", "memory"]),
-    "scalar": ([resources(cpu=1)], [amounts()({GPU: 2})], [GPU]),
-}
-
-
-@pytest.mark.parametrize(("containers", "init", "insufficient"), INIT.values(), ids=INIT)
-def test_init_containers_raise_the_request(
-    containers: list[ResourceList], init: list[ResourceList], insufficient: list[str]
-) -> None:
-    """The pod needs the larger of its containers together and any init container."""
-    pod = make_pod(
-        containers=tuple(Container(requests=requests) for requests in containers),
-        init_containers=tuple(Container(requests=requests) for requests in init),
-    )
-    assert reasons(on_node(ROOM({GPU: 1})), pod) == insufficient
-
-
-def test_a_scalar_0_of_an_init_container_is_nothing() -> None:
-    """It makes no entry, so that the pod still asks for nothing at all."""
-    pod = make_pod(init_containers=(Container(requests=FrozenMap({GPU: 0})),))
-    assert reasons(on_node(ROOM(), OVERCOMMITTED), pod) == []
-
-
-def test_running_init_containers_take_nothing() -> None:
-    """A node counts ordinary containers only."""
-    running = make_pod("p", node="n", init_containers=(Container(requests=HALF), Container(requests=HALF)))
-    cluster = Cluster([make_node("n", allocatable=ROOM())], [running])
-    assert reasons(cluster, make_pod(requests=resources(cpu=1000))) == []
 
 
 IGNORED = {
@@ -199,26 +165,14 @@ def test_every_predicate_carries_the_name_it_is_filed_under(name: str) -> None:
     assert FIT_PREDICATES[name](PredicateArgs()).name == name
 
 
-GPU_1_20, OTHER, HUGE_1_20 = "example.com/gpu", "other.com/gpu", "hugepages-2Mi"
-ROOM_1_20 = FrozenMap({**resources(cpu=2000, memory=2000, ephemeral_storage=2000, pods=3), GPU_1_20: 4000})
+OTHER = "other.com/gpu"
+ROOM_1_20 = FrozenMap({**resources(cpu=2000, memory=2000, ephemeral_storage=2000, pods=3), GPU: 4000})
 PODS, CPU, MEMORY, STORAGE = (
     "Too many pods",
     "Insufficient cpu",
     "Insufficient memory",
     "Insufficient ephemeral-storage",
 )
-
-
-def scalars(**fixed: int) -> Any:
-    def plus(more: dict[str, int]) -> ResourceList:
-        return FrozenMap({**resources(**fixed), **{name: 1000 * value for name, value in more.items()}})
-
-    return plus
-
-
-def cluster_of(allocatable: ResourceList, used: list[ResourceList], view: Any) -> Cluster:
-    pods = [make_pod(f"p{i}", node="n", requests=requests) for i, requests in enumerate(used)]
-    return Cluster([make_node("n", allocatable=allocatable)], pods, view=view)
 
 
 def old(cluster: Cluster, pod: Pod, ignored: Ignored = NOTHING_IGNORED, snapshot: Any = None) -> list[str]:
@@ -241,12 +195,12 @@ CASES_1_20: dict[str, tuple[list[ResourceList], ResourceList, list[str], list[st
     "worked-example-beyond": ([resources(cpu=1500)], resources(cpu=2500), [CPU], [CPU], True),
     "overcommitted-otherwise": ([MUCH], resources(cpu=1), [MEMORY], [], False),
     "asks-nothing": ([MUCH], FrozenMap(), [], [], False),
-    "scalar-0": ([MUCH], FrozenMap({GPU_1_20: 0}), [MEMORY], [], False),
+    "scalar-0": ([MUCH], FrozenMap({GPU: 0}), [MEMORY], [], False),
     "in-order": (
         [],
-        scalars(cpu=9000, memory=9000, ephemeral_storage=9000)({GPU_1_20: 9}),
-        [CPU, MEMORY, STORAGE, f"Insufficient {GPU_1_20}"],
-        [CPU, MEMORY, STORAGE, f"Insufficient {GPU_1_20}"],
+        amounts(cpu=9000, memory=9000, ephemeral_storage=9000)({GPU: 9}),
+        [CPU, MEMORY, STORAGE, f"Insufficient {GPU}"],
+        [CPU, MEMORY, STORAGE, f"Insufficient {GPU}"],
         True,
     ),
     "one-of-two-beyond": (
@@ -256,12 +210,12 @@ CASES_1_20: dict[str, tuple[list[ResourceList], ResourceList, list[str], list[st
         [CPU, MEMORY],
         True,
     ),
-    "no-such-resource": ([], scalars()({OTHER: 1}), [f"Insufficient {OTHER}"], [f"Insufficient {OTHER}"], True),
+    "no-such-resource": ([], amounts()({OTHER: 1}), [f"Insufficient {OTHER}"], [f"Insufficient {OTHER}"], True),
     "scalar-taken": (
-        [scalars()({GPU_1_20: 4})],
-        scalars()({GPU_1_20: 1}),
-        [f"Insufficient {GPU_1_20}"],
-        [f"Insufficient {GPU_1_20}"],
+        [amounts()({GPU: 4})],
+        amounts()({GPU: 1}),
+        [f"Insufficient {GPU}"],
+        [f"Insufficient {GPU}"],
         False,
     ),
 }
@@ -277,8 +231,8 @@ def test_resources(
 ) -> None:
     """1.20 compares everything once anything is asked for, 1.36 only what is asked for."""
     pod = make_pod(requests=asked)
-    assert old(cluster_of(ROOM_1_20, used, v1_20.VIEW), pod) == reasons_1_20
-    assert new(cluster_of(ROOM_1_20, used, v1_36.VIEW), pod) == (reasons_1_36, beyond)
+    assert old(on_node(ROOM_1_20, *used, view=v1_20.VIEW), pod) == reasons_1_20
+    assert new(on_node(ROOM_1_20, *used, view=v1_36.VIEW), pod) == (reasons_1_36, beyond)
 
 
 @pytest.mark.parametrize("allowed", [0, 2])
@@ -286,15 +240,15 @@ def test_too_many_pods_can_always_be_mended(allowed: int) -> None:
     """Even where none is allowed."""
     allocatable = resources(cpu=2000, pods=allowed)
     pods: list[FrozenMap[str, int]] = [FrozenMap()] * allowed
-    assert old(cluster_of(allocatable, pods, v1_20.VIEW), make_pod()) == [PODS]
-    assert new(cluster_of(allocatable, pods, v1_36.VIEW), make_pod()) == ([PODS], False)
+    assert old(on_node(allocatable, *pods, view=v1_20.VIEW), make_pod()) == [PODS]
+    assert new(on_node(allocatable, *pods, view=v1_36.VIEW), make_pod()) == ([PODS], False)
 
 
 IGNORED_1_20 = {
-    "name": (Ignored(frozenset({GPU_1_20})), True),
+    "name": (Ignored(frozenset({GPU})), True),
     "group": (Ignored(groups=frozenset({"example.com"})), True),
     "part-of-a-name": (Ignored(frozenset({"example.com"})), False),
-    "name-as-group": (Ignored(groups=frozenset({GPU_1_20})), False),
+    "name-as-group": (Ignored(groups=frozenset({GPU})), False),
     "other": (Ignored(frozenset({OTHER}), frozenset({"other.com"})), False),
 }
 
@@ -302,26 +256,26 @@ IGNORED_1_20 = {
 @pytest.mark.parametrize(("ignored", "passes"), IGNORED_1_20.values(), ids=IGNORED_1_20)
 def test_ignored_extended_resources(ignored: Ignored, passes: bool) -> None:
     """By full name, or by what stands before the slash."""
-    pod = make_pod(requests=scalars()({GPU_1_20: 9}))
-    expected = [] if passes else [f"Insufficient {GPU_1_20}"]
-    assert old(cluster_of(ROOM_1_20, [], v1_20.VIEW), pod, ignored) == expected
-    assert new(cluster_of(ROOM_1_20, [], v1_36.VIEW), pod, ignored=ignored) == (expected, not passes)
+    pod = make_pod(requests=amounts()({GPU: 9}))
+    expected = [] if passes else [f"Insufficient {GPU}"]
+    assert old(on_node(ROOM_1_20, view=v1_20.VIEW), pod, ignored) == expected
+    assert new(on_node(ROOM_1_20, view=v1_36.VIEW), pod, ignored=ignored) == (expected, not passes)
 
 
-@pytest.mark.parametrize("name", [HUGE_1_20, "cpu", "kubernetes.io/thing"])
+@pytest.mark.parametrize("name", [HUGE, "cpu", "kubernetes.io/thing"])
 def test_only_extended_resources_can_be_ignored_by_the_plugin(name: str) -> None:
     """Not huge pages, not Kubernetes' own."""
-    pod, ignored = make_pod(requests=scalars()({name: 9000})), Ignored(frozenset({name}), frozenset({"kubernetes.io"}))
-    assert old(cluster_of(ROOM_1_20, [], v1_20.VIEW), pod, ignored) == [f"Insufficient {name}"]
-    assert new(cluster_of(ROOM_1_20, [], v1_36.VIEW), pod, ignored=ignored)[0] == [f"Insufficient {name}"]
+    pod, ignored = make_pod(requests=amounts()({name: 9000})), Ignored(frozenset({name}), frozenset({"kubernetes.io"}))
+    assert old(on_node(ROOM_1_20, view=v1_20.VIEW), pod, ignored) == [f"Insufficient {name}"]
+    assert new(on_node(ROOM_1_20, view=v1_36.VIEW), pod, ignored=ignored)[0] == [f"Insufficient {name}"]
 
 
-@pytest.mark.parametrize(("native", "reasons"), [(0, []), (1, [f"Insufficient {GPU_1_20}"])])
+@pytest.mark.parametrize(("native", "reasons"), [(0, []), (1, [f"Insufficient {GPU}"])])
 def test_what_a_device_class_provides_is_left_to_it(native: int, reasons: list[str]) -> None:
     """On nodes that have none of it natively."""
-    cluster = cluster_of(scalars(pods=9)({GPU_1_20: native}), [], v1_36.VIEW)
-    pod = make_pod(requests=scalars()({GPU_1_20: 2}))
-    assert new(cluster, pod, backed=lambda _, name: name == GPU_1_20) == (reasons, bool(reasons))
+    cluster = on_node(amounts(pods=9)({GPU: native}), view=v1_36.VIEW)
+    pod = make_pod(requests=amounts()({GPU: 2}))
+    assert new(cluster, pod, backed=lambda _, name: name == GPU) == (reasons, bool(reasons))
 
 
 def test_init_containers_and_overhead_stay_on_the_node_in_1_20() -> None:
@@ -336,7 +290,7 @@ def test_init_containers_and_overhead_stay_on_the_node_in_1_20() -> None:
 @pytest.mark.parametrize("view", [v1_20.VIEW, v1_36.VIEW], ids=["1.20", "1.36"])
 def test_pods_thought_onto_a_node_count(view: Any) -> None:
     """And those hypothetically removed do not."""
-    cluster = cluster_of(ROOM_1_20, [resources(cpu=1500)], view)
+    cluster = on_node(ROOM_1_20, resources(cpu=1500), view=view)
     ask = old if view is v1_20.VIEW else lambda *args, **rest: new(*args, **rest)[0]
     pod, running = make_pod(requests=resources(cpu=800)), cluster.info(make_pod(requests=resources(cpu=1500)))
     without = cluster.snapshot.what_if([PodChange(0, running, -1)])

@@ -34,7 +34,7 @@ from predicates.spread import (
     pod_topology_spread_1_36,
 )
 from predicates.types import GO_ON, SKIP, FitPredicate, NodeError
-from tests.support.build import Cluster, labels, make_node, make_pod
+from tests.support.build import Cluster, labels, make_node, make_pod, pods_on
 from tests.support.references.reference_rules import CROWDED, HOSTNAME, MISSING, Reference
 from tests.support.rich_worlds import APPS, VIEWS, ReleaseCluster, nodes, running, selectors
 
@@ -74,10 +74,6 @@ def spread(
 
 def wanting(*constraints: TopologySpreadConstraint, label: dict[str, str] | None = None, **spec: Any) -> Pod:
     return make_pod("in", X if label is None else label, topology_spread_constraints=constraints, **spec)
-
-
-def pods_on(**counts: int) -> list[Pod]:
-    return [make_pod(f"{node}-{i}", X, node=node) for node, count in counts.items() for i in range(count)]
 
 
 ZONES = [make_node(zone, {"zone": zone, "rack": f"r{zone}"}) for zone in "ab"]

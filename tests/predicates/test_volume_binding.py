@@ -194,29 +194,6 @@ def test_selectors_of_claims(selector: LabelSelector, nowhere: str) -> None:
     assert unbindable(wanting(selector=selector), free("v", claim_ref=OURS)) == ""
 
 
-def test_the_smallest_volume_is_taken() -> None:
-    """So that the large one is left for the claim that needs it, whatever the order of claims and volumes."""
-    claims = [wanting("big", 9), wanting("small", 1)]
-    for volumes in ([free("v5", storage=5), free("v9", storage=9)], [free("v9", storage=9), free("v5", storage=5)]):
-        assert unbindable(*claims, *volumes, claims=("big", "small")) == ""
-        assert unbindable(*claims, *volumes, claims=("small", "big")) == ""
-
-
-def test_each_node_is_matched_on_its_own() -> None:
-    """A volume that is used up on one node is still there for another."""
-    volumes = [free("any", storage=5), free("a-small", "a", storage=2), free("b-large", "b", storage=9)]
-    claims = [wanting("one", 1), wanting("two", 5)]
-    assert unbindable(*claims, *volumes, claims=("one", "two")) == "c"
-    assert unbindable(*claims, *volumes, wanting("three", 1), claims=("one", "two", "three")) == "abc"
-
-
-def test_a_reserved_volume_decides() -> None:
-    """Where it cannot be used the claim gets none, even though another would do."""
-    others = [wanting(), free("free"), free("reserved", "a", claim_ref=OURS)]
-    assert unbindable(*others) == "bc"
-    assert unbindable(wanting(), free("free"), free("reserved", "a", claim_ref=OURS, storage=1)) == ""
-
-
 def test_a_claim_that_is_used_twice_needs_two_volumes() -> None:
     """Each mount is matched on its own, and the reserved volume is used up by the first."""
     assert unbindable(wanting(), free("v"), claims=("c", "c")) == "abc"

@@ -44,10 +44,6 @@ def liking(weight: int, wanted: PodAffinityTerm) -> Affinity:
     return Affinity(pod_affinity=weighted(weight, wanted))
 
 
-def disliking(weight: int, wanted: PodAffinityTerm) -> Affinity:
-    return Affinity(pod_anti_affinity=weighted(weight, wanted))
-
-
 def requiring(wanted: PodAffinityTerm) -> Affinity:
     return Affinity(pod_affinity=PodAffinity((wanted,)))
 
@@ -55,29 +51,6 @@ def requiring(wanted: PodAffinityTerm) -> Affinity:
 def sums(cluster: Cluster, pod: Pod, hard_weight: int = 1) -> list[int]:
     counted: list[int] = affinity_sums(hard_weight, cluster.info(pod), cluster.snapshot).tolist()
     return counted
-
-
-@pytest.mark.parametrize(
-    ("affinity", "expected"),
-    [
-        pytest.param(liking(3, term(app="x")), [6, 6, 3, 0], id="each-liked-pod"),
-        pytest.param(disliking(3, term("host", app="x")), [-6, 0, -3, 0], id="each-disliked-pod"),
-        pytest.param(liking(3, term(app="y")), [0, 0, 0, 0], id="nobody"),
-        pytest.param(liking(3, term("zone", ("other",), app="x")), [0, 0, 0, 0], id="another-namespace"),
-        pytest.param(liking(3, term("", app="x")), [0, 0, 0, 0], id="empty-topology-key"),
-        pytest.param(requiring(term(app="x")), [0, 0, 0, 0], id="its-own-required-terms-do-not-count"),
-        pytest.param(
-            Affinity(None, weighted(5, term(app="x")), weighted(2, term("host", app="x"))),
-            [6, 10, 3, 0],
-            id="both-ways",
-        ),
-    ],
-)
-def test_the_pods_own_terms(affinity: Affinity, expected: list[int]) -> None:
-    """Each pod that a preferred term picks adds the term's signed weight to its domain."""
-    running = [("1", "a1"), ("2", "a1"), ("3", "b1"), ("4", "none"), ("5", "gone")]
-    cluster = Cluster(NODES, [make_pod(name, X, node=node) for name, node in running])
-    assert sums(cluster, make_pod(affinity=affinity))[:4] == expected
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from priorities.service_anti_affinity import service_anti_affinity_factory, serv
 from priorities.types import PriorityArgs, PriorityConfig, PriorityFactory
 from tests.priorities.test_laws import some_rows
 from tests.support.build import Cluster, make_node, make_pod, resources
-from tests.support.references.formulas import evaluate, explained, is_heading
+from tests.support.references.formulas import explained, is_heading
 from tests.support.rich_worlds import ZONE, DrawnCluster, incoming, worlds
 
 CURVE = ((0, 3), (40, 10), (75, 2))
@@ -137,30 +137,3 @@ def test_formulas_that_lie_are_found_out() -> None:
     cluster = Cluster(HALF)
     with pytest.raises(AssertionError):
         explained(lying, "1.16", cluster.info(ASKING), cluster.snapshot)
-
-
-@pytest.mark.parametrize(
-    ("formula", "number"),
-    [
-        ("-7 // 2", -3),
-        ("7 / 2", 3.5),
-        ("trunc(-3.5)", -3),
-        ("round(2.5)", 3),
-        ("round(-2.5)", -3),
-        ("trunc(float32(0) / float32(0))", -(2**63)),
-        ("9223372036854775807 + 1", -(2**63)),
-        ("curve(25, (0, 10), (50, 5))", 8),
-        ("std(0.25, 0.75)", 0.25),
-        ("std()", 0),
-    ],
-)
-def test_how_formulas_are_read(formula: str, number: float) -> None:
-    """As the release computes: whole numbers cut off and wrap, halves round away from zero."""
-    assert evaluate(formula) == number
-
-
-@pytest.mark.parametrize("text", ["__import__('os')", "[1]", "x", "True and 1"])
-def test_nothing_but_arithmetic_is_evaluated(text: str) -> None:
-    """A formula is no program."""
-    with pytest.raises((ValueError, KeyError)):
-        evaluate(text)

@@ -8,15 +8,11 @@ import pytest
 from clusterstate.objects import LabelSelector, Node, ObjectMeta, Pod, ReplicaSet, Service, StatefulSet
 from priorities.selector_spread import REGION, SELECTOR_SPREAD, ZONE, matching_pods, spread_scores, zone_of
 from priorities.types import PriorityArgs
-from tests.support.build import Cluster, labels, make_node, make_pod
+from tests.support.build import Cluster, labels, make_node, make_pod, pods_on
 
 X = {"app": "x"}
 NODES = [make_node("a", {ZONE: "1"}), make_node("b", {ZONE: "1"}), make_node("c", {ZONE: "2"}), make_node("d")]
 SERVICE = Service(ObjectMeta("s", "default"), labels(X))
-
-
-def pods_on(**counts: int) -> list[Pod]:
-    return [make_pod(f"{node}-{i}", X, node=node) for node, count in counts.items() for i in range(count)]
 
 
 def scores(cluster: Cluster, pod: Pod, *names: str) -> list[int]:

@@ -8,7 +8,7 @@ import pytest
 from clusterstate.objects import ObjectMeta, Pod, Service
 from priorities.service_anti_affinity import service_anti_affinity_factory
 from priorities.types import PriorityArgs
-from tests.support.build import Cluster, labels, make_node, make_pod
+from tests.support.build import Cluster, labels, make_node, make_pod, pods_on
 
 X = {"app": "x"}
 NODES = [
@@ -22,10 +22,6 @@ CONFIG = service_anti_affinity_factory("Apart", "zone")(PriorityArgs())
 
 def service(name: str, selector: dict[str, str] | None) -> Service:
     return Service(ObjectMeta(name, "default"), None if selector is None else labels(selector))
-
-
-def pods_on(**counts: int) -> list[Pod]:
-    return [make_pod(f"{node}-{i}", X, node=node) for node, count in counts.items() for i in range(count)]
 
 
 def scores(cluster: Cluster, pod: Pod, *names: str) -> list[int]:

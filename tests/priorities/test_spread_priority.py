@@ -10,7 +10,7 @@ import pytest
 from clusterstate.objects import LabelSelector, Node, Pod, Requirement, TopologySpreadConstraint
 from priorities.spread import UNQUALIFIED, prepare, spread_scores, spread_sums
 from priorities.types import PriorityError
-from tests.support.build import Cluster, labels, make_node, make_pod
+from tests.support.build import Cluster, labels, make_node, make_pod, pods_on
 
 X = {"app": "x"}
 HAS_X = LabelSelector(labels(X))
@@ -26,10 +26,6 @@ NODES = [
 def soft(*keys: str, selector: LabelSelector | None = HAS_X, when: str = "ScheduleAnyway") -> Pod:
     constraints = tuple(TopologySpreadConstraint(1, key, when, selector) for key in keys)
     return make_pod(label=X, topology_spread_constraints=constraints)
-
-
-def pods_on(**counts: int) -> list[Pod]:
-    return [make_pod(f"{node}-{i}", X, node=node) for node, count in counts.items() for i in range(count)]
 
 
 def scores(cluster: Cluster, pod: Pod, *names: str) -> list[int]:

@@ -68,6 +68,12 @@ def make_pod(
     return Pod(meta, PodSpec(**spec), node_name=node, nominated_node_name=nominated)
 
 
+def pods_on(**counts: int) -> list[Pod]:
+    """So many pods with the label app=x on each node."""
+    label = {"app": "x"}
+    return [make_pod(f"{node}-{i}", label, node=node) for node, count in counts.items() for i in range(count)]
+
+
 class Cluster:
     """Columns filled with nodes, running pods (their node_name says where) and other objects."""
 

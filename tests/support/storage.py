@@ -79,6 +79,11 @@ def make_class(
     return StorageClass(ObjectMeta(name), provisioner, mode, **fields)
 
 
+def limits(name: str, *counts: tuple[str, int | None]) -> CSINode:
+    """The CSINode of a node, with how many volumes of each driver it attaches."""
+    return CSINode(ObjectMeta(name), tuple(CSINodeDriver(driver, count=count) for driver, count in counts))
+
+
 def on_nodes(*names: str) -> tuple[NodeSelectorTerm, ...]:
     """The node affinity of a volume that is local to nodes with these ``host`` labels."""
     return (NodeSelectorTerm((Requirement("host", "In", names),)),)

@@ -10,13 +10,9 @@ from hypothesis import strategies as st
 
 from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.objects import (
-    CSI,
-    AWSElasticBlockStore,
-    Cinder,
     ClaimVolume,
     EphemeralClaim,
     EphemeralVolume,
-    GCEPersistentDisk,
     NodeSelectorTerm,
     OwnerReference,
     PersistentVolumeClaim,
@@ -27,19 +23,15 @@ from clusterstate.pod_view_1_36 import with_ephemeral_claims
 from clusterstate.podinfo import PodInfo, ReleaseView
 from clusterstate.selectors.node_selection import volume_affinity_mask
 from clusterstate.volumes.claims import (
-    EBS,
     VolumeError,
     claim_class,
     claim_problem_1_20,
     claim_problem_1_36,
     csi_limit_key,
-    csi_volumes,
-    disk_ids,
     is_nitro,
     leads_to_claims,
     missing_claim_error,
     node_affinity_holds,
-    placeholder_id,
     volume_behind,
     volume_class,
     volume_zones,
@@ -55,8 +47,6 @@ from tests.support.storage import (
     make_volume,
     owned_claim,
 )
-
-EBS_CLASS = make_class("ebs")
 
 
 def world(pod: Pod, *others: Any) -> tuple[PodInfo, ClusterObjects]:
@@ -103,32 +93,6 @@ def test_classes(annotations: dict[str, str], field: str | None, expected: str) 
 
 
 @pytest.mark.parametrize(
-    ("claim", "ids"),
-    [
-        pytest.param(make_claim("c", "ebs-1"), {"ebs-1"}, id="bound"),
-        pytest.param(make_claim("c", "gce-1", storage_class="ebs"), set(), id="bound-to-another-type"),
-        pytest.param(make_claim("c"), set(), id="unbound-without-class"),
-        pytest.param(make_claim("c", storage_class="ebs"), {placeholder_id("default", "c")}, id="unbound-of-the-type"),
-        pytest.param(make_claim("c", "gone", storage_class="ebs"), {placeholder_id("default", "c")}, id="volume-gone"),
-        pytest.param(make_claim("c", storage_class="pd"), set(), id="unbound-of-another-type"),
-        pytest.param(make_claim("c", annotations={CLASS_ANNOTATION: "ebs"}), set(), id="annotation-is-not-read"),
-        pytest.param(make_claim("x", "ebs-1"), set(), id="claim-missing"),
-    ],
-)
-def test_the_disks_behind_a_claim(claim: Any, ids: set[str]) -> None:
-    """A claim leads to its volume's disk, or stands for one that its class would make."""
-    others = (make_volume("ebs-1"), make_volume("gce-1", GCEPersistentDisk("d")), EBS_CLASS)
-    pod = claiming("c")
-    assert disk_ids(*world(pod, claim, *others, make_class("pd", "kubernetes.io/gce-pd")), EBS) == ids
-
-
-def test_disks_are_counted_once() -> None:
-    """A disk that is mounted directly and through a claim is one disk; other types are left out."""
-    pod = make_pod(volumes=(AWSElasticBlockStore("v"), *claiming("c").spec.volumes, Cinder("v")))
-    assert disk_ids(*world(pod, make_claim("c", "v"), make_volume("v")), EBS) == {"v"}
-
-
-@pytest.mark.parametrize(
     ("instance_type", "nitro"),
     [
         ("c5.large", True),
@@ -162,37 +126,6 @@ def test_nitro_instance_types(instance_type: str | None, nitro: bool) -> None:
 def test_csi_limit_keys(driver: str, key: str) -> None:
     """A key of 63 characters or more is cut and hashed to 62."""
     assert csi_limit_key(driver) == key
-
-
-@pytest.mark.parametrize(
-    ("claim", "volumes"),
-    [
-        pytest.param(make_claim("c", "csi-1"), {"d.io/h1"}, id="bound"),
-        pytest.param(make_claim("c", "ebs-1", storage_class="csi"), set(), id="bound-to-another-type"),
-        pytest.param(make_claim("c", "no-handle"), set(), id="no-handle"),
-        pytest.param(make_claim("c"), set(), id="no-class"),
-        pytest.param(make_claim("c", storage_class="gone"), set(), id="class-missing"),
-        pytest.param(make_claim("c", storage_class="ebs"), set(), id="in-tree-class"),
-        pytest.param(make_claim("c", storage_class="csi"), {"d.io/" + placeholder_id("default", "c")}, id="unbound"),
-        pytest.param(
-            make_claim("c", "gone", annotations={CLASS_ANNOTATION: "csi"}),
-            {"d.io/" + placeholder_id("default", "c")},
-            id="volume-gone-class-by-annotation",
-        ),
-        pytest.param(make_claim("x", "csi-1"), set(), id="claim-missing"),
-    ],
-)
-def test_the_csi_volume_behind_a_claim(claim: Any, volumes: set[str]) -> None:
-    """A claim leads to its volume's CSI source, or stands for one that its class would make."""
-    others = (
-        make_volume("csi-1", CSI("d.io", "h1")),
-        make_volume("ebs-1"),
-        make_volume("no-handle", CSI("d.io")),
-        EBS_CLASS,
-        make_class("csi", "d.io"),
-    )
-    found = csi_volumes(*world(claiming("c"), claim, *others))
-    assert found == ({"attachable-volumes-csi-d.io": volumes} if volumes else {})
 
 
 def viewed(pod: Pod, *others: Any, view: ReleaseView = v1_36.VIEW) -> tuple[PodInfo, ClusterObjects]:

@@ -18,7 +18,7 @@ from clusterstate.objects import (
 )
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claim_matching import BindingRules
-from clusterstate.volumes.volume_decision import RULES_1_20, RULES_1_36, PodVolumes, bindings_for, capacity_for
+from clusterstate.volumes.volume_decision import RULES_1_20, RULES_1_36, bindings_for, capacity_for
 from tests.support.build import Cluster, labels, make_node, names_where
 from tests.support.storage import BOUND, claiming, make_claim, make_class, make_volume, on_nodes
 
@@ -87,34 +87,12 @@ def test_what_binding_a_pod_to_a_node_means(claims: tuple[str, ...], others: lis
     assert decided(claims, *others) == expected
 
 
-def test_each_node_has_its_own_volumes() -> None:
-    """What is chosen on one node says nothing of another."""
-    others = [late("c"), free("v", "a"), free("w", "b")]
-    assert [decided(("c",), *others, node=node) for node in range(3)] == [
-        ({"c": "v"}, []),
-        ({"c": "w"}, []),
-        ({}, ["c"]),
-    ]
-
-
-def test_a_row_that_is_nobody_means_nothing() -> None:
-    """A pod without claims needs no volumes there."""
-    cluster = Cluster(NODES)
-    assert bindings_for(cluster.info(claiming()), cluster.snapshot, 0, RULES_1_20) == PodVolumes()
-
-
 def test_attributes_classes_have_to_be_the_same_in_1_36() -> None:
     """1.20 does not know them."""
     others = [late("c", volume_attributes_class_name="fast"), free("v")]
     assert decided(("c",), *others) == ({}, ["c"])
     assert decided(("c",), *others, rules=RULES_1_20) == ({"c": "v"}, [])
     assert decided(("c",), others[0], free("v", volume_attributes_class_name="fast")) == ({"c": "v"}, [])
-
-
-def test_an_annotated_class_goes_first() -> None:
-    """For volumes as for claims."""
-    annotated = {"volume.beta.kubernetes.io/storage-class": "late"}
-    assert decided(("c",), late("c"), free("v", annotations=annotated, storage_class_name="x")) == ({"c": "v"}, [])
 
 
 # --- capacity ------------------------------------------------------------------------------
