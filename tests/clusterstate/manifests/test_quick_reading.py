@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterstate import changes
 from clusterstate.manifests.decode import Decoder, PodDecoder
 from clusterstate.manifests.fields import Fields
 from clusterstate.manifests.kinds import NODE, encode_object
@@ -143,40 +142,6 @@ def test_read_the_short_way(path: str, value: Any) -> None:
     found = NodeReader(PodDecoder(None).share).read(changed(node(), path, value))
     assert found is not None
     assert found == field_by_field(PodDecoder(None), changed(node(), path, value))
-
-
-@pytest.mark.parametrize(
-    ("path", "value"), [pytest.param(p, v, id=f"{p} {v}") for p, values in UNUSUAL.items() for v in values]
-)
-def test_left_alone(path: str, value: Any) -> None:
-    """What no server writes is left to be read field by field, whatever was seen before."""
-    reader = NodeReader(PodDecoder(None).share)
-    for path_before, values in READ.items():
-        for before in values:
-            reader.read(changed(node(), path_before, before))
-    assert reader.read(changed(node(), path, value)) is None
-
-
-def test_parts_that_nodes_have_in_common() -> None:
-    """Equal amounts, conditions, taints and lists of images are one object, in the node and in its manifest."""
-    reader = NodeReader(PodDecoder(None).share)
-    first, second = (reader.read(node(number)) for number in range(2))
-    assert first is not None
-    assert second is not None
-    for part in ("allocatable", "conditions", "taints", "images"):
-        assert getattr(first, part) is getattr(second, part)
-    assert first.manifest is not None
-    assert second.manifest is not None
-    assert first.manifest["status"]["images"] is second.manifest["status"]["images"]
-
-
-def test_tables_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With tables of one entry nodes are read as with large ones."""
-    monkeypatch.setattr(changes, "REMEMBERED", 1)
-    reader = NodeReader(PodDecoder(None).share)
-    for number in range(6):
-        manifest = changed(node(number), "status.images", IMAGES[number % 3 :])
-        assert reader.read(manifest) == field_by_field(PodDecoder(None), manifest)
 
 
 APP = {"names": ["registry/app@sha256:0", "registry/app:v1"], "sizeBytes": 5}
