@@ -25,7 +25,7 @@ best is no move, whatever the steps: could-have-been.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import attrs
 import msgspec
@@ -33,7 +33,7 @@ import msgspec
 from algorithmprovider.scaled_scores import STEPS
 from clusterstate.errors import StaleDecisionError
 from kubescheduler.comparison.contributions import EXTENDER, Judgement, Pair, ScoreTerm, contributions, rule_of, terms
-from kubescheduler.comparison.outcomes import Cause, Contribution, HostChange, Sentences, Step
+from kubescheduler.comparison.outcomes import Cause, Contribution, HostChange, Step
 from kubescheduler.comparison.refusals import refusal_difference, refusal_sentences, refusals
 from kubescheduler.core.decision import failures
 
@@ -168,7 +168,7 @@ def _refused_host(old: Judgement, new: Judgement, shadow: Judgement | None) -> H
         old, new = (_as_if_passed(one, hosts) for one in (old, new))
         if old.scored(hosts) or new.scored(hosts):
             change = msgspec.structs.replace(change, text=f"{change.text}; {AS_IF_PASSED}", as_if_passed=True)
-    before, after = _scored_differences(old, new, hosts)
+    before, after = (one.difference(hosts) if one.scored(hosts) else None for one in (old, new))
     parts = tuple(_scored_parts(old, new, hosts))
     return msgspec.structs.replace(change, contributions=parts, old_difference=before, new_difference=after)
 
@@ -197,12 +197,6 @@ def _as_if_passed(judgement: Judgement, hosts: tuple[str, str]) -> Judgement:
         return judgement
     there = judgement.on(hosts)
     return judgement if any(failures(there.decision)) else there
-
-
-def _scored_differences(old: Judgement, new: Judgement, hosts: tuple[str, str]) -> tuple[int | None, int | None]:
-    """By engine the second host's total minus the first one's; None for one that did not score both."""
-    before, after = (one.difference(hosts) if one.scored(hosts) else None for one in (old, new))
-    return before, after
 
 
 def _scored_parts(old: Judgement, new: Judgement, hosts: tuple[str, str]) -> Iterator[Contribution]:
@@ -372,31 +366,23 @@ MOST_NODES = 3
 MOST_NAMES = 2
 """Priorities that a sentence names."""
 
-VERBS: Mapping[Cause, str] = {
-    Cause.EARLIER_CHOICES: "earlier pods run elsewhere",
-    Cause.SCORE_RESOLUTION: "scores are rounded differently",
-    Cause.CHANGED_WEIGHT: "weights differ",
-    Cause.CHANGED_FORMULA: "scores are computed differently",
-    Cause.ADDED_PRIORITY: "priorities were added",
-    Cause.REMOVED_PRIORITY: "priorities were removed",
-    Cause.NORMALISATION: "scores are normalised differently",
-    Cause.EXTENDER_SCALING: "extenders weigh more or less",
-    Cause.OWN_CONSTRAINTS: "the pod's own topologySpreadConstraints switch default spreading off",
-}
-"""What is the case at the step that decides."""
 
-STEPS_NAMED: Mapping[Cause, str] = {
-    Cause.EARLIER_CHOICES: "earlier choices",
-    Cause.SCORE_RESOLUTION: "finer or coarser scores",
-    Cause.CHANGED_WEIGHT: "changed weights",
-    Cause.CHANGED_FORMULA: "changed formulas",
-    Cause.ADDED_PRIORITY: "added priorities",
-    Cause.REMOVED_PRIORITY: "removed priorities",
-    Cause.NORMALISATION: "normalisation",
-    Cause.EXTENDER_SCALING: "extenders",
-    Cause.OWN_CONSTRAINTS: "the pod's own topologySpreadConstraints, which switch default spreading off",
+STEPS_SAID: Mapping[Cause, tuple[str, str]] = {
+    Cause.EARLIER_CHOICES: ("earlier pods run elsewhere", "earlier choices"),
+    Cause.SCORE_RESOLUTION: ("scores are rounded differently", "finer or coarser scores"),
+    Cause.CHANGED_WEIGHT: ("weights differ", "changed weights"),
+    Cause.CHANGED_FORMULA: ("scores are computed differently", "changed formulas"),
+    Cause.ADDED_PRIORITY: ("priorities were added", "added priorities"),
+    Cause.REMOVED_PRIORITY: ("priorities were removed", "removed priorities"),
+    Cause.NORMALISATION: ("scores are normalised differently", "normalisation"),
+    Cause.EXTENDER_SCALING: ("extenders weigh more or less", "extenders"),
+    Cause.OWN_CONSTRAINTS: (
+        "the pod's own topologySpreadConstraints switch default spreading off",
+        "the pod's own topologySpreadConstraints, which switch default spreading off",
+    ),
 }
-"""A step as a noun."""
+"""What is the case at a step, and the step as a noun."""
+
 
 REFUSED: Mapping[Cause, str] = {
     Cause.FILTERED_NOW: "{host} is refused now",
@@ -448,7 +434,7 @@ def cause_sentence(what: CauseFacts) -> str:
     if what.other is None:
         reasons = "; ".join(f"{check}: {', '.join(texts)}" for check, texts in what.reasons.items())
         return f"{REFUSED[what.cause].format(host=what.host)}: {reasons}"
-    was, now = map(_lead, what.differences)
+    was, now = ("level" if not by else f"{by} ahead" if by > 0 else f"{-by} behind" for by in what.differences)
     chance = f" (the old scheduler takes any of {what.ties} equal nodes, this one too)" if what.ties else ""
     return f"{what.host} was {was} and is {now} against {what.other}{chance}: {_why(what)}"
 
@@ -459,20 +445,11 @@ def _why(what: CauseFacts) -> str:
     level = not what.differences[1] and what.cause is not Cause.EARLIER_CHOICES
     if decisive is None or level or what.cause is Cause.TIE_BREAK:
         return "its name comes first"
-    said = VERBS[decisive.cause] + "".join(f" ({names})" for names in _names(decisive, what))
+    names = ", ".join([name for name in decisive.names if name in what.unequal][:MOST_NAMES])
+    said = STEPS_SAID[decisive.cause][0] + (f" ({names})" if names else "")
     if largest is None or largest.cause is decisive.cause:
         return said
-    return f"{said}, which puts it ahead; more points come of {STEPS_NAMED[largest.cause]} ({largest.by:+d})"
-
-
-def _names(step: Step, what: CauseFacts) -> Iterator[str]:
-    """The first priorities that tell the nodes apart, in one text; nothing if none does."""
-    if names := [name for name in step.names if name in what.unequal][:MOST_NAMES]:
-        yield ", ".join(names)
-
-
-def _lead(points: int) -> str:
-    return "level" if not points else f"{points} ahead" if points > 0 else f"{-points} behind"
+    return f"{said}, which puts it ahead; more points come of {STEPS_SAID[largest.cause][1]} ({largest.by:+d})"
 
 
 def by_priority(contribution: Contribution) -> str:
@@ -493,34 +470,26 @@ def with_score_sentences(change: HostChange, old: Judgement, new: Judgement) -> 
 
     The decisions' clusters have to be what they were; what cannot be worked out any more is left out.
     """
-    hosts = old.decision.host, new.decision.host
-    if not change.contributions or hosts[0] is None or hosts[1] is None:
+    first, second = old.decision.host, new.decision.host
+    if not change.contributions or first is None or second is None:
         return change
+    hosts = first, second
     if change.as_if_passed:
-        old, new = (one.on((hosts[0], hosts[1])) for one in (old, new))
+        old, new = old.on(hosts), new.on(hosts)
     unequal = [part for part in change.contributions if part.old or part.new]
-    before = _sentences(old, (hosts[0], hosts[1]), _single_names(part.old_name for part in unequal))
-    after = _sentences(new, (hosts[0], hosts[1]), _single_names(part.new_name for part in unequal))
-
-    def said(part: Contribution) -> Contribution:
-        if not part.old and not part.new:
-            return part
-        return msgspec.structs.replace(
-            part, old_evidence=_of(part.old_name, before), new_evidence=_of(part.new_name, after)
+    before = _sentences(old, hosts, frozenset(name for part in unequal for name in part.old_names))
+    after = _sentences(new, hosts, frozenset(name for part in unequal for name in part.new_names))
+    parts = (
+        msgspec.structs.replace(
+            part,
+            old_evidence=tuple(before[name] for name in part.old_names if name in before),
+            new_evidence=tuple(after[name] for name in part.new_names if name in after),
         )
-
-    return msgspec.structs.replace(change, contributions=tuple(map(said, change.contributions)))
-
-
-def _single_names(of: Iterable[str | None]) -> frozenset[str]:
-    """The single rules of the names that terms have."""
-    return frozenset(name for names in of if names is not None for name in names.split(" + "))
-
-
-def _of(names: str | None, found: dict[str, tuple[str, str]]) -> Sentences:
-    """Of each rule that a term's name has."""
-    each = () if names is None else names.split(" + ")
-    return tuple(found[name] for name in each if name in found)
+        if part.old or part.new
+        else part
+        for part in change.contributions
+    )
+    return msgspec.structs.replace(change, contributions=tuple(parts))
 
 
 def _sentences(judgement: Judgement, hosts: tuple[str, str], rules: frozenset[str]) -> dict[str, tuple[str, str]]:

@@ -92,12 +92,13 @@ def compare(  # noqa: PLR0913
         raise ConfigError(problems)
     asked = taken_out(objects, pods)
     cluster, pods, running = asked.objects, asked.pods, asked.running
-    runs = runs_to_draw(tie_break, seeds)
+    runs = 0 if tie_break == FIRST else seeds or DEFAULT_SEEDS
     count = Counted(progress or no_progress, len(pods) * (1 + runs))
     how: dict[str, Any] = {"sequence": mode == SEQUENCE, "preempts": preempt, "running": running}
     run = Run(cluster, engines, evidence=evidence, ties=ties, **how)
     compared = run.pods(pods, count.one_more)
-    owned = tuple(map(_owned, compared, workloads_of(pods, cluster)))
+    owners = zip(compared, workloads_of(pods, cluster), strict=True)
+    owned = tuple(attrs.evolve(found, workload=workload) for found, workload in owners)
     results, draws = drawn(Drawing(cluster, engines, **how), pods, owned, runs, count.one_more)
     others, there = asked.without, [pod.node_name for pod in running.values()]
     view = max(specs, key=lambda spec: place(spec.release)).release_view()
@@ -140,10 +141,6 @@ def faults_of_ties(ties: str) -> Iterator[str]:
     """What is wrong with a word for when ties are the same."""
     if ties not in TIES:
         yield f"ties: {ties!r} is not known; known are {', '.join(TIES)}{nearest(str(ties), TIES)}"
-
-
-def _owned(found: PodComparison, workload: str) -> PodComparison:
-    return attrs.evolve(found, workload=workload)
 
 
 def extender_notes(names: Sequence[str], specs: Sequence[EngineSpec], engines: Sequence[Engine]) -> Iterator[str]:
@@ -199,11 +196,6 @@ def faults_of_seeds(tie_break: str, seeds: int | None) -> Iterator[str]:
         yield f"seeds: {seeds} is no number of runs; give 1 or more"
     elif seeds is not None and seeds > limit("seeds"):
         yield f"seeds: {seeds} are {exceeded('seeds')}"
-
-
-def runs_to_draw(tie_break: str, seeds: int | None) -> int:
-    """How many runs; 0: none. What is given has no faults."""
-    return 0 if tie_break == FIRST else seeds or DEFAULT_SEEDS
 
 
 # --- runs that draw ------------------------------------------------------------------------

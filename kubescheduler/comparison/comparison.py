@@ -10,7 +10,7 @@ import attrs
 import msgspec
 
 from kubescheduler.comparison.effects import Effects
-from kubescheduler.comparison.outcomes import Cause, Contribution, DrawnRun, HostChange, Outcome, PodComparison, Step
+from kubescheduler.comparison.outcomes import Cause, Contribution, DrawnRun, HostChange, Outcome, PodComparison
 
 ALONE = "Pod/"
 """Before the name of a pod that nothing controls."""
@@ -166,8 +166,13 @@ def change_document(change: HostChange) -> dict[str, Any]:
         "oldDifference": change.old_difference,
         "newDifference": change.new_difference,
         "asIfPassed": change.as_if_passed,
-        "contributions": [_contribution(part) for part in change.contributions],
-        "steps": [_step(step) for step in change.steps],
+        "contributions": [
+            {side: _contribution(part, side) for side in ("old", "new")} for part in change.contributions
+        ],
+        "steps": [
+            {"cause": str(step.cause), "names": list(step.names), "by": step.by, "lead": step.lead}
+            for step in change.steps
+        ],
         "reasons": {check: list(texts) for check, texts in change.reasons.items()},
         "moves": None
         if change.moves is None
@@ -176,27 +181,13 @@ def change_document(change: HostChange) -> dict[str, Any]:
     }
 
 
-def _contribution(part: Contribution) -> dict[str, Any]:
+def _contribution(part: Contribution, side: str) -> dict[str, Any]:
+    """What one engine's priorities add; side: ``old`` or ``new``."""
     return {
-        "old": {
-            "name": part.old_name,
-            "weight": part.old_weight,
-            "scores": part.old_scores,
-            "difference": part.old,
-            "evidence": part.old_evidence,
-        },
-        "new": {
-            "name": part.new_name,
-            "weight": part.new_weight,
-            "scores": part.new_scores,
-            "difference": part.new,
-            "evidence": part.new_evidence,
-        },
+        **{key: getattr(part, f"{side}_{key}") for key in ("name", "weight", "scores")},
+        "difference": getattr(part, side),
+        "evidence": getattr(part, f"{side}_evidence"),
     }
-
-
-def _step(step: Step) -> dict[str, Any]:
-    return {"cause": str(step.cause), "names": list(step.names), "by": step.by, "lead": step.lead}
 
 
 def effects_document(effects: Effects) -> dict[str, Any]:
@@ -221,9 +212,7 @@ def effects_document(effects: Effects) -> dict[str, Any]:
             }
             for spread in effects.spread
         ],
-        "nodes": [
-            {"name": node.name, "zone": node.zone, "pods": node.pods, "used": dict(node.used)} for node in effects.nodes
-        ],
+        "nodes": [msgspec.structs.asdict(node) for node in effects.nodes],
     }
 
 
@@ -352,26 +341,20 @@ def headline(comparison: Comparison) -> str:
     return ", ".join([first, *_besides(comparison)])
 
 
+OTHER_NODES = "other equal best nodes now"
+BESIDES = {
+    Cause.COULD_HAVE_BEEN: ("could have been there before, but has {}", "could have been there before, but have {}"),
+    Cause.DIFFERENT_TIES: ("stays by name, but has {}", "stay by name, but have {}"),
+    Cause.DIFFERENT_REASONS: ("is refused for different reasons", "are refused for different reasons"),
+    Cause.DIFFERENT_VICTIMS: ("evicts other pods", "evict other pods"),
+}
+"""Cause of pods that stay → what is said of one, of several."""
+
+
 def _besides(comparison: Comparison) -> Iterator[str]:
     still = [pod.causes for pod in comparison.pods if not pod.moved and not pod.error]
-    chance = sum(Cause.COULD_HAVE_BEEN in causes for causes in still)
-    if chance:
-        yield f"{chance:,} could have been there before, but {_have(chance)} other equal best nodes now"
-    if ties := sum(Cause.DIFFERENT_TIES in causes for causes in still):
-        yield f"{ties:,} {'stays' if ties == 1 else 'stay'} by name, but {_have(ties)} other equal best nodes now"
-    refused = sum(Cause.DIFFERENT_REASONS in causes for causes in still)
-    evicting = sum(Cause.DIFFERENT_VICTIMS in causes for causes in still)
-    if refused:
-        yield f"{refused:,} {_be(refused)} refused for different reasons"
-    if evicting:
-        yield f"{evicting:,} {'evicts' if evicting == 1 else 'evict'} other pods"
+    for cause, said in BESIDES.items():
+        if count := sum(cause in causes for causes in still):
+            yield f"{count:,} {said[count != 1].format(OTHER_NODES)}"
     if errors := len(comparison.errors):
         yield f"{errors:,} could not be compared"
-
-
-def _have(count: int) -> str:
-    return "has" if count == 1 else "have"
-
-
-def _be(count: int) -> str:
-    return "is" if count == 1 else "are"

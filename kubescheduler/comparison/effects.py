@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from clusterstate.cache import ClusterCache
 from clusterstate.node_order import STABLE_ZONE, ZONE
-from clusterstate.objects import ClusterObject, Node, Pod
+from clusterstate.objects import ClusterObject, Pod
 from clusterstate.podinfo import ReleaseView
 from clusterstate.selectors.matching import compile_map
 from clusterstate.usage import CPU, MEMORY
@@ -123,9 +123,11 @@ def _of(cache: ClusterCache, placed: int, unplaced: int, evicted: int) -> Effect
     daemons = [pod for pod in pods if is_daemon_pod(pod)]
     counts = Counter(pod.node_name for pod in pods)
     counts.subtract(pod.node_name for pod in daemons)
-    zones = {node.name: _zone(node) for node in there}
+    labels = ((node.name, node.metadata.labels) for node in there)
+    zones = {name: label.get(STABLE_ZONE) or label.get(ZONE, "") for name, label in labels}
     nodes = [
-        NodeUse(node.name, zones[node.name], counts[node.name], _used(shares, at)) for at, node in enumerate(there)
+        NodeUse(node.name, zones[node.name], counts[node.name], used)
+        for node, used in zip(there, _by_node(shares, len(there)), strict=True)
     ]
     return Effects(
         placed=placed,
@@ -159,8 +161,12 @@ def _shares(cache: ClusterCache, rows: list[int]) -> Shares:
     return out
 
 
-def _used(shares: Shares, at: int) -> dict[str, float]:
-    return {name: round(float(values[at]), 6) for name, values in shares.items() if not np.isnan(values[at])}
+def _by_node(shares: Shares, nodes: int) -> list[dict[str, float]]:
+    """Of each node the shares of what it has."""
+    return [
+        {name: round(float(values[at]), 6) for name, values in shares.items() if not np.isnan(values[at])}
+        for at in range(nodes)
+    ]
 
 
 def _utilisation(name: str, values: NDArray[np.float64]) -> Utilisation | None:
@@ -184,11 +190,6 @@ def _fullest_half(shares: Shares, counts: Sequence[int]) -> float:
 
 
 # --- spread --------------------------------------------------------------------------------
-
-
-def _zone(node: Node) -> str:
-    labels = node.metadata.labels
-    return labels.get(STABLE_ZONE) or labels.get(ZONE, "")
 
 
 def _spread(cache: ClusterCache, zones: Mapping[str, str]) -> Iterator[ServiceSpread]:

@@ -146,6 +146,11 @@ class Contribution(msgspec.Struct, frozen=True):
         return () if self.old_name is None else tuple(self.old_name.split(" + "))
 
     @property
+    def new_names(self) -> tuple[str, ...]:
+        """Those of ``new_name``."""
+        return () if self.new_name is None else tuple(self.new_name.split(" + "))
+
+    @property
     def name(self) -> str:
         """``LeastRequestedPriority -> NodeResourcesFit``."""
         old, new = self.old_name, self.new_name

@@ -67,44 +67,27 @@ def _without_a_check(decision: Decision, row: int | None, host: str) -> dict[str
     return {OTHERS: (NOT_LOOKED_AT,)}
 
 
-RULE_OF_CHECK: Mapping[str, str] = {
-    "PodToleratesNodeTaints": "taints",
-    "TaintToleration": "taints",
-    "PodFitsHostPorts": "host ports",
-    "PodFitsPorts": "host ports",
-    "NodePorts": "host ports",
-    "HostName": "node name",
-    "NodeName": "node name",
-    "MatchNodeSelector": "node selector",
-    "NodeAffinity": "node selector",
-    "NoDiskConflict": "volume conflicts",
-    "VolumeRestrictions": "volume conflicts",
-    "MatchInterPodAffinity": "pod affinity",
-    "InterPodAffinity": "pod affinity",
-    "EvenPodsSpread": "topology spread",
-    "PodTopologySpread": "topology spread",
-    "CheckVolumeBinding": "volume binding",
-    "VolumeBinding": "volume binding",
-    "NoVolumeZoneConflict": "volume zones",
-    "VolumeZone": "volume zones",
-    "MaxEBSVolumeCount": "volume limits",
-    "MaxGCEPDVolumeCount": "volume limits",
-    "MaxAzureDiskVolumeCount": "volume limits",
-    "MaxCinderVolumeCount": "volume limits",
-    "MaxCSIVolumeCountPred": "volume limits",
-    "EBSLimits": "volume limits",
-    "GCEPDLimits": "volume limits",
-    "AzureDiskLimits": "volume limits",
-    "CinderLimits": "volume limits",
-    "NodeVolumeLimits": "volume limits",
-    "CheckNodeUnschedulable": "unschedulable nodes",
-    "NodeUnschedulable": "unschedulable nodes",
-    "CheckNodeLabelPresence": "node labels",
-    "NodeLabel": "node labels",
-    "CheckServiceAffinity": "service affinity",
-    "ServiceAffinity": "service affinity",
+CHECKS_OF_RULES = {
+    "taints": ("PodToleratesNodeTaints", "TaintToleration"),
+    "host ports": ("PodFitsHostPorts", "PodFitsPorts", "NodePorts"),
+    "node name": ("HostName", "NodeName"),
+    "node selector": ("MatchNodeSelector", "NodeAffinity"),
+    "volume conflicts": ("NoDiskConflict", "VolumeRestrictions"),
+    "pod affinity": ("MatchInterPodAffinity", "InterPodAffinity"),
+    "topology spread": ("EvenPodsSpread", "PodTopologySpread"),
+    "volume binding": ("CheckVolumeBinding", "VolumeBinding"),
+    "volume zones": ("NoVolumeZoneConflict", "VolumeZone"),
+    "volume limits": (
+        *("MaxEBSVolumeCount", "MaxGCEPDVolumeCount", "MaxAzureDiskVolumeCount", "MaxCinderVolumeCount"),
+        *("MaxCSIVolumeCountPred", "EBSLimits", "GCEPDLimits", "AzureDiskLimits", "CinderLimits", "NodeVolumeLimits"),
+    ),
+    "unschedulable nodes": ("CheckNodeUnschedulable", "NodeUnschedulable"),
+    "node labels": ("CheckNodeLabelPresence", "NodeLabel"),
+    "service affinity": ("CheckServiceAffinity", "ServiceAffinity"),
 }
-"""Predicate or Filter plugin → the rule that it stands for in every release."""
+"""Rule → the predicates and Filter plugins that stand for it, in every release."""
+RULE_OF_CHECK = {check: rule for rule, checks in CHECKS_OF_RULES.items() for check in checks}
+
 
 RESOURCES = frozenset({"PodFitsResources", "NodeResourcesFit"})
 """Checks whose reasons name the resource, alike in every release."""
@@ -165,7 +148,11 @@ def refusal_difference(old: Decision, new: Decision) -> RefusalDifference | None
     nothing = np.zeros(len(names), np.bool_)
     rules = list(dict.fromkeys([*before, *now]))
     only = [
-        {rule: count for rule in rules if (count := _only(one.get(rule, nothing), other.get(rule, nothing), aside))}
+        {
+            rule: count
+            for rule in rules
+            if (count := int((one.get(rule, nothing) & ~other.get(rule, nothing) & ~aside).sum()))
+        }
         for one, other in ((before, now), (now, before))
     ]
     return RefusalDifference(*only) if any(only) else None
@@ -178,10 +165,6 @@ def refused_for(check: str, reason: str) -> str:
     if check in RESOURCES or check == GENERAL:
         return RULE_OF_REASON.get(reason, reason)
     return check
-
-
-def _only(one: Mask, other: Mask, aside: Mask) -> int:
-    return int((one & ~other & ~aside).sum())
 
 
 def _nodes(count: int) -> str:

@@ -107,7 +107,8 @@ def left_out(pods: Iterable[Pod]) -> Iterator[str]:
     """A note on the running pods that are not decided anew."""
     counts = Counter(filter(None, map(stays, pods)))
     if counts:
-        yield f"left out: {', '.join(f'{_pods(count)} {why}' for why, count in counts.items())}"
+        said = (f"{count:,} {'pod' if count == 1 else 'pods'} {why}" for why, count in counts.items())
+        yield f"left out: {', '.join(said)}"
 
 
 def taken_out_notes(running: Collection[str]) -> Iterator[str]:
@@ -115,10 +116,6 @@ def taken_out_notes(running: Collection[str]) -> Iterator[str]:
     if running:
         each = "the running pod was" if len(running) == 1 else f"each of the {len(running):,} running pods was"
         yield f"{each} taken out of the cluster and decided anew"
-
-
-def _pods(count: int) -> str:
-    return f"{count:,} {'pod' if count == 1 else 'pods'}"
 
 
 def _nothing(selector: str, there: Sequence[Pod]) -> str:
