@@ -58,7 +58,7 @@ def single_changes(trials: Trials, candidates: Iterable[Candidate]) -> tuple[lis
     for candidate in candidates:
         if isinstance(candidate, Scale):
             hint = trials.smallest(candidate)
-        elif _says_nothing_new(candidate.smaller, found):
+        elif any(hint.text in candidate.smaller for hint in found):
             continue
         else:
             hint = trials.tried(candidate)
@@ -67,10 +67,6 @@ def single_changes(trials: Trials, candidates: Iterable[Candidate]) -> tuple[lis
         else:
             found.append(hint)
     return found, failed
-
-
-def _says_nothing_new(smaller: Sequence[str], found: Sequence[Hint]) -> bool:
-    return any(hint.text in smaller for hint in found)
 
 
 MOST = 1000
@@ -281,7 +277,8 @@ def _found(trials: Trials, *, pairs: bool, top: int | None, quick: bool) -> tupl
     more = len(alike) - GROUPS
     rest = f"changes of nodes in {more} more groups of nodes that differ were not tried" if more > 0 else ""
     found += [hint for group in groups for hint in group.found]
-    found += _first(trials, islice(copies(trials, [group.nodes for group in groups]), GROUPS))
+    more_nodes = islice(copies(trials, [group.nodes for group in groups]), GROUPS)
+    found += islice(filter(None, map(trials.tried, more_nodes)), 1)
     if enough(NODE):
         return found, rest
     if quick and found and trials.cache.columns.node_count > LARGE:
@@ -299,11 +296,6 @@ def _found(trials: Trials, *, pairs: bool, top: int | None, quick: bool) -> tupl
         of_two.of_pod(of_pod)
         of_two.with_nodes(of_pod, groups)
     return found + of_two.found, "; ".join(filter(None, (of_two.left_out, rest)))
-
-
-def _first(trials: Trials, proposals: Iterable[Proposal]) -> list[Hint]:
-    """The first of some proposals that reaches the goal, if one does."""
-    return list(islice(filter(None, (trials.tried(one) for one in proposals)), 1))
 
 
 LARGEST_WEIGHT = 1_000_000
@@ -442,12 +434,8 @@ def short_hints(
     if engine.extenders or engine.scheduler(ClusterCache(engine.view)).has_custom_plugins:
         return [None] * len(pods)
     search = HintSearch(engine, cache_for(engine, objects), pause)
-    return [_short(search, pod) for pod in pods]
-
-
-def _short(search: HintSearch, pod: Pod) -> ShortHint | None:
-    found = search.hints(pod, top=1, pairs=False, quick=True, message="fits nowhere")
-    return shortened(found[0]) if found else None
+    found = (search.hints(pod, top=1, pairs=False, quick=True, message="fits nowhere") for pod in pods)
+    return [shortened(hints[0]) if hints else None for hints in found]
 
 
 def shortened(hint: Hint) -> ShortHint:

@@ -25,7 +25,6 @@ from clusterstate.objects import (
     PersistentVolume,
     PersistentVolumeClaim,
     Pod,
-    PodAffinityTerm,
     PodSpec,
     Requirement,
     Taint,
@@ -403,9 +402,10 @@ def missing_pods(trials: Trials) -> Iterator[Proposal]:
     labels = {key: value for term in terms for key, value in _picked(term.label_selector).items()}
     if not labels:
         return
-    namespace = _namespace(terms, trials.pod.metadata.namespace)
+    own = trials.pod.metadata.namespace
+    namespace = next((term.namespaces[0] for term in terms if term.namespaces), own)
     shown = ",".join(f"{key}={value}" for key, value in labels.items())
-    where = "" if namespace == trials.pod.metadata.namespace else f" in the namespace {namespace}"
+    where = "" if namespace == own else f" in the namespace {namespace}"
     name = f"{trials.pod.metadata.name}-neighbour"
     metadata = ObjectMeta(name, namespace, derived_uid("Pod", namespace, name), FrozenMap(labels))
     nodes = sorted(node.name for node in trials.cache.columns.nodes if node is not None)
@@ -413,10 +413,6 @@ def missing_pods(trials: Trials) -> Iterator[Proposal]:
         spec = PodSpec(containers=(Container(name="main"),))
         text = f"run a pod with {shown}{where} on {node}"
         yield Proposal("pod", CLUSTER, f"{namespace}/{name}", text, 1.0, created=(Pod(metadata, spec, node_name=node),))
-
-
-def _namespace(terms: Sequence[PodAffinityTerm], own: str) -> str:
-    return next((term.namespaces[0] for term in terms if term.namespaces), own)
 
 
 def _picked(selector: LabelSelector | None) -> dict[str, str]:

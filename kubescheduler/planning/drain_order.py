@@ -28,7 +28,6 @@ from kubescheduler.planning.rehearsal import (
     EVICTED,
     HEADER,
     Displaced,
-    Moved,
     Rehearsal,
     Violation,
     counts_text,
@@ -185,7 +184,7 @@ def obstacles(
         return faults
     leaving = [pod for node in there for pod in node.leaving]
     by_budget = [] if flags.disable_eviction else list(_closed(rehearsal, leaving))
-    remade = [pod for pod in leaving if _comes_back(pod)]
+    remade = [pod for pod in leaving if fate_of(pod) is Fate.REMADE]
     return _joined([*by_budget, *_without_room(rehearsal, remade, come_back=come_back)])
 
 
@@ -219,10 +218,6 @@ def _needs_budget(rehearsal: Rehearsal, pod: Pod, key: str) -> bool:
     )
 
 
-def _comes_back(pod: Pod) -> bool:
-    return fate_of(pod) is Fate.REMADE
-
-
 def _without_room(rehearsal: Rehearsal, leaving: Sequence[Pod], *, come_back: bool) -> Iterator[Obstacle]:
     """Pods that fit on no other node even if they alone had to leave, for what no order changes.
 
@@ -231,7 +226,11 @@ def _without_room(rehearsal: Rehearsal, leaving: Sequence[Pod], *, come_back: bo
     Where pods that leave may preempt others, only what no pod that comes or goes changes is taken for a proof. Nothing
     is said of pods that may have other claims on another node.
     """
-    leaving = [pod for pod in leaving if not _may_claim_anew(pod)]
+    leaving = [
+        pod
+        for pod in leaving
+        if not pod.spec.resource_claims and not any(isinstance(volume, EphemeralVolume) for volume in pod.spec.volumes)
+    ]
     alone = _without(rehearsal, leaving)
     scheduler = rehearsal.engine.scheduler(alone.cache)
     if scheduler.has_custom_plugins or not leaving:
@@ -265,10 +264,6 @@ def _cordoned_alone(alone: Rehearsal, node: str, *, on: bool) -> None:
     if node:
         alone.cordon([node], on=on)
         alone.settle()
-
-
-def _may_claim_anew(pod: Pod) -> bool:
-    return bool(pod.spec.resource_claims) or any(isinstance(volume, EphemeralVolume) for volume in pod.spec.volumes)
 
 
 def _without(rehearsal: Rehearsal, leaving: Sequence[Pod]) -> Rehearsal:
@@ -364,7 +359,8 @@ class OrderSearch:
     def _taken(self, step: _Step, stack: list[_Step]) -> bool:
         """Plays the next candidate that holds, as the next step; False: there is none."""
         for candidate in step.candidates:
-            found = self._played(candidate)
+            self._steps += 1
+            found = play_step(self.rehearsal, candidate, self._flags, self._upgrade)
             if not found:
                 step.taken = candidate
                 stack.append(self._place(tuple(node for node in step.left if node not in candidate)))
@@ -381,11 +377,6 @@ class OrderSearch:
             if self._ended():
                 break
         return False
-
-    def _played(self, batch: Sequence[str]) -> list[Obstacle]:
-        """Drains nodes; what stands in the way."""
-        self._steps += 1
-        return play_step(self.rehearsal, batch, self._flags, self._upgrade)
 
     def _with_hints(self, found: list[Obstacle]) -> list[Obstacle]:
         """With what would make room for the first pod that fits nowhere and all that are alike, as things are."""
@@ -443,16 +434,12 @@ def play_step(
 
 def _in_the_way(rehearsal: Rehearsal, blocked: Iterable[Blocked]) -> list[Obstacle]:
     against = [Obstacle(each.pod, str(each), budgets=each.budgets) for each in rehearsal.violations]
-    return [*against, *map(_of_homeless, rehearsal.nowhere()), *map(_of_blocked, blocked)]
-
-
-def _of_blocked(blocked: Blocked) -> Obstacle:
-    return Obstacle(blocked.pod.key, f"{blocked.refusal}; {blocked.why}", blocked.opens, blocked.refusal.budgets)
-
-
-def _of_homeless(moved: Moved) -> Obstacle:
-    """A pod that fits nowhere at this point of the order."""
-    return Obstacle(moved.pod.key, f"it fits nowhere then: {' '.join(moved.message.split())}")
+    homeless = (
+        Obstacle(moved.pod.key, f"it fits nowhere then: {' '.join(moved.message.split())}")
+        for moved in rehearsal.nowhere()
+    )
+    refused = (Obstacle(b.pod.key, f"{b.refusal}; {b.why}", b.opens, b.refusal.budgets) for b in blocked)
+    return [*against, *homeless, *refused]
 
 
 STEPS = ("STEP", "NODES", "IN THE WAY")

@@ -33,9 +33,9 @@ from clusterstate.podinfo import pod_key
 from clusterstate.usage import CPU, MEMORY, PODS
 from kubescheduler.engine.spec import Engine, PodScheduler, cache_for
 from kubescheduler.planning.node_trials import Counts, NodeTrials, Played
-from kubescheduler.planning.shapes import Shape, prices_of
+from kubescheduler.planning.shapes import prices_of
 from kubescheduler.simulation.workload import renamed
-from predicates.refusal_evidence import amount as amount_text
+from predicates.refusal_evidence import amount
 
 LASTING = frozenset(
     {
@@ -107,7 +107,9 @@ class Needs:
         new[self._rows] = True
         self._there = cache.columns.has_node.data[: len(cache.columns)] & ~new
         self.kinds = self._kinds(trials.asked.pods())
-        self._enforced = enforced(trials.engine, trials.shapes[0].node, _resources(self.kinds))
+        asked = {name for kind in self.kinds for name, number in kind.asks.items() if number}
+        in_order = sorted(asked, key=lambda name: (name == PODS, name not in (CPU, MEMORY), name))
+        self._enforced = [each for each in in_order if _is_enforced(trials.engine, trials.shapes[0].node, each)]
 
     def of_kind(self, key: str) -> AlikePods:
         """That of a pod, by namespace/name."""
@@ -194,7 +196,8 @@ class Needs:
                 there = int(kind.nodes.sum()) if free else 0
                 if number > there:
                     each = tuple(int(at in kind.shapes) for at in range(len(self._shapes)))
-                    text = f"{number} pods like {kind.pods[0].key}, one a node{_nodes_there(there)}"
+                    on_these = f", {there} of them on the nodes there are" if there else ""
+                    text = f"{number} pods like {kind.pods[0].key}, one a node{on_these}"
                     yield NodeNeed(text, number - there, each)
 
     def _of_resources(self, pods: dict[AlikePods, int], places: frozenset[int], *, free: bool) -> Iterator[NodeNeed]:
@@ -205,7 +208,7 @@ class Needs:
             there = int(room[nodes].sum())
             if asked > there:
                 each = tuple(int(room[row]) if at in places else 0 for at, row in enumerate(self._rows))
-                shown = f"{_shown(asked, resource)} {resource} asked for, {_shown(there, resource)} free"
+                shown = f"{amount(resource, asked)} {resource} asked for, {amount(resource, there)} free"
                 yield NodeNeed(shown if free else resource, asked - there, each)
 
     def _free(self, resource: str) -> IntArray:
@@ -315,13 +318,9 @@ def relaxed(
     return cost, [need for share, need in zip(shares, needs, strict=True) if share]
 
 
-def enforced(engine: Engine, node: Node, resources: Iterable[str]) -> list[str]:
-    """The resources of which the scheduler gives out no more than a node has: told by a pod that asks for one more than
+def _is_enforced(engine: Engine, node: Node, resource: str) -> bool:
+    """Whether the scheduler gives out no more of a resource than a node has: told by a pod that asks for one more than
     a node that has nothing else against it."""
-    return [resource for resource in resources if _held(engine, node, resource)]
-
-
-def _held(engine: Engine, node: Node, resource: str) -> bool:
     bare = msgspec.structs.replace(node, taints=(), unschedulable=False)
     if resource == PODS:
         bare = msgspec.structs.replace(bare, allocatable=FrozenMap({**bare.allocatable, PODS: 0}))
@@ -336,19 +335,6 @@ def _held(engine: Engine, node: Node, resource: str) -> bool:
     return any(reason.casefold().startswith(wanted) for reason in reasons)
 
 
-def _resources(kinds: Iterable[AlikePods]) -> list[str]:
-    names = {name for kind in kinds for name, number in kind.asks.items() if number}
-    return sorted(names, key=lambda name: (name == PODS, name not in (CPU, MEMORY), name))
-
-
-def _nodes_there(count: int) -> str:
-    return f", {count} of them on the nodes there are" if count else ""
-
-
-def _shown(number: int, resource: str) -> str:
-    return amount_text(resource, number)
-
-
 def common_price(prices: Iterable[Fraction]) -> Fraction:
     """The largest amount of which every price is a multiple."""
 
@@ -357,11 +343,6 @@ def common_price(prices: Iterable[Fraction]) -> Fraction:
         return Fraction(math.gcd(one.numerator * other.denominator, other.numerator * one.denominator), below)
 
     return reduce(common, prices)
-
-
-def capped(shapes: Sequence[Shape]) -> list[int | None]:
-    """How many nodes of each shape there may be."""
-    return [shape.most for shape in shapes]
 
 
 MOST_STEPS = 50_000
@@ -386,7 +367,7 @@ class FewestNodes:
 
     def __init__(self, trials: NodeTrials, needs: Needs) -> None:
         self._trials, self._needs = trials, needs
-        self._prices, self._most = prices_of(trials.shapes), capped(trials.shapes)
+        self._prices, self._most = prices_of(trials.shapes), [shape.most for shape in trials.shapes]
         self._left: frozenset[str] = frozenset()
 
     def run(self) -> Found:
@@ -400,7 +381,7 @@ class FewestNodes:
         needs = self._needs.all_but(self._left)
         best = self._shrunk(best, needs)
         for start in self._of_one_shape(needs):
-            best = self._cheaper(best, self._shrunk(start, needs))
+            best = min(best, self._shrunk(start, needs), key=lambda played: self.cost(played.counts))
         bound = self._needs.bound(needs, self._most) or LowerBound(Fraction(0), "")
         while True:
             below = self._below(bound.cost, self.cost(best.counts), needs)
@@ -420,9 +401,6 @@ class FewestNodes:
     def _does(self, played: Played) -> bool:
         """Whether everything runs but what nothing helps."""
         return played.pending.keys() <= self._left
-
-    def _cheaper(self, one: Played, other: Played) -> Played:
-        return other if self.cost(other.counts) < self.cost(one.counts) else one
 
     # --- a first set ------------------------------------------------------------------------------------
 
@@ -495,17 +473,14 @@ class FewestNodes:
             short = [need for need in needs if need.short(there_now) > 0 and any(need.each[at] for at in open_)]
             if not short:
                 return there_now
-            worst = max(short, key=lambda need: need.short(there_now) * self._rate(need, open_))
+            rates = [min(self._prices[at] / need.each[at] for at in open_ if need.each[at]) for need in short]
+            _, worst = max(zip(rates, short, strict=True), key=lambda rated: rated[1].short(there_now) * rated[0])
             offering = [at for at in open_ if worst.each[at]]
             best = min(
                 offering, key=lambda at: (self._prices[at] / worst.each[at], -self._worth(at, short, there_now), at)
             )
             steps, limit = -(-worst.short(there_now) // worst.each[best]), room[best]
             counts[best] += steps if limit is None else min(steps, limit - counts[best])
-
-    def _rate(self, need: NodeNeed, shapes: Iterable[int]) -> Fraction:
-        """What a unit of a need costs at least."""
-        return min(self._prices[at] / need.each[at] for at in shapes if need.each[at])
 
     def _worth(self, at: int, short: Sequence[NodeNeed], counts: Counts) -> Fraction:
         """What a node of a shape meets of the needs, in shares of what is missing, for its price."""
@@ -576,7 +551,13 @@ class FewestNodes:
         step = common_price(self._prices)
         prices = [int(price / step) for price in self._prices]
         low, high = int(least / step), int(cost / step) - 1
-        best = [[_best_of(need, prices, at) for at in range(len(prices) + 1)] for need in needs]
+        best = [  # of each need, of the shapes from each on: (what a node offers, its price) where that is most for it
+            [
+                max(zip(need.each[at:], prices[at:], strict=True), key=lambda rate: Fraction(*rate), default=(0, 1))
+                for at in range(len(prices) + 1)
+            ]
+            for need in needs
+        ]
         found: list[Counts] = []
         stack: list[tuple[Counts, int, tuple[int, ...]]] = [((), 0, tuple(need.amount for need in needs))]
         for _ in range(MOST_STEPS):
@@ -596,9 +577,3 @@ class FewestNodes:
                 missing = tuple(was - number * each for was, each in zip(short, each_here, strict=True))
                 stack.append(((*begun, number), spent + number * prices[at], missing))
         return None
-
-
-def _best_of(need: NodeNeed, prices: Sequence[int], begin: int) -> tuple[int, int]:
-    """(what a node offers, its price) of the shape from ``begin`` on that offers most for its price; (0, 1): none."""
-    rates = [(each, price) for each, price in zip(need.each[begin:], prices[begin:], strict=True)]
-    return max(rates, key=lambda rate: Fraction(*rate), default=(0, 1))

@@ -21,7 +21,7 @@ from kubescheduler.hinting.hint_search import HintSearch
 from kubescheduler.hinting.proposals import PodHints
 from kubescheduler.planning.cluster_autoscaler import EXPENDABLE, Expander, ExpansionOption, is_expendable, scaled_up
 from kubescheduler.planning.departures import counted
-from kubescheduler.planning.fewest_nodes import FewestNodes, LowerBound, Needs, capped
+from kubescheduler.planning.fewest_nodes import FewestNodes, LowerBound, Needs
 from kubescheduler.planning.node_trials import AskedWorkload, NodeTrials, Played
 from kubescheduler.planning.shapes import Shape, prices_of
 from kubescheduler.simulation.pods_to_place import daemon_set_of
@@ -278,7 +278,7 @@ def autoscaled_plan(
     needs = Needs(trials)
     expendable = [pod.key for pod in asked.pods() if is_expendable(pod)]
     without = {*scaled.unhelped, *expendable}
-    bound = needs.bound(needs.all_but(without), capped(shapes)) or LowerBound(Fraction(0), "")
+    bound = needs.bound(needs.all_but(without), [shape.most for shape in shapes]) or LowerBound(Fraction(0), "")
     plan = _shown(trials, trials.play(scaled.counts), bound, top)
     steps = [ScaleStep(_option(step.chosen), tuple(map(_option, step.options)), step.waiting) for step in scaled.steps]
     left_out = f"no node is added for {counted(len(expendable), 'pod')} of a priority below {EXPENDABLE}"

@@ -313,7 +313,8 @@ class Rehearsal:
 
     def _leading_elsewhere(self, search: HintSearch, kind: list[Pod], *, pairs: bool) -> list[Hint]:
         hints = search.hints(kind[0], others=kind[1:], pairs=pairs)
-        return [hint for hint in hints if hint.host not in self.cordoned and not _is_configured(hint)]
+        there = (hint for hint in hints if hint.host not in self.cordoned)
+        return [hint for hint in there if all(change.target != CONFIGURATION for change in hint.changes)]
 
 
 def after_waiting(rehearsal: Rehearsal, tie_break: TieBreak | None) -> tuple[Rehearsal, list[str]]:
@@ -326,10 +327,6 @@ def after_waiting(rehearsal: Rehearsal, tie_break: TieBreak | None) -> tuple[Reh
     after = Rehearsal(rehearsal.engine, rehearsal.objects(), tie_break)
     after.settle()
     return after, [f"pods that wait take the place of others as things are, which is not counted: of {named(gone)}"]
-
-
-def _is_configured(hint: Hint) -> bool:
-    return any(change.target == CONFIGURATION for change in hint.changes)
 
 
 def _cordoned(node: Node, on: bool) -> Node:

@@ -73,15 +73,8 @@ def is_trace(path: str) -> bool:
     return path.endswith(EXTENSIONS)
 
 
-class NamedInputs(msgspec.Struct, frozen=True):
-    """What a command names, traces apart."""
-
-    traces: list[Trace]
-    """The traces."""
-    paths: list[str]
-    """All else, without standard input if that is a trace."""
-    stdin: Readable | None
-    """What is on standard input, from its beginning."""
+_Named = tuple[list[Trace], list[str], Readable | None]
+"""(traces, all else without standard input if that is a trace, what is on standard input, from its beginning)."""
 
 
 class ReadInputs(msgspec.Struct, frozen=True):
@@ -98,32 +91,32 @@ class ReadInputs(msgspec.Struct, frozen=True):
 def read_inputs_of(paths: Sequence[str], stdin: IO[bytes] | None, *, sparse: bool = False) -> ReadInputs:
     """Reads the manifests among files, folders and ``-``, and sets the traces apart. sparse: as for ``read_items``."""
     faults: list[str] = []
-    named = traces_apart(paths, stdin, faults)
-    items, problems = read_items(named.paths, named.stdin, sparse=sparse)
-    return ReadInputs(items, named.traces, faults + problems)
+    traces, others, stdin_left = _traces_apart(paths, stdin, faults)
+    items, problems = read_items(others, stdin_left, sparse=sparse)
+    return ReadInputs(items, traces, faults + problems)
 
 
-def traces_apart(paths: Sequence[str], stdin: IO[bytes] | None, problems: list[str]) -> NamedInputs:
+def _traces_apart(paths: Sequence[str], stdin: IO[bytes] | None, problems: list[str]) -> _Named:
     """Tells the traces among paths from manifests; standard input is one if its first line names two of the columns.
 
     problems: what is wrong with standard input goes there. What begins as JSON is not read any further.
     """
     traces, others = [Trace(path) for path in paths if is_trace(path)], [path for path in paths if not is_trace(path)]
     if STDIN not in others or stdin is None:
-        return NamedInputs(traces, others, stdin)
+        return (traces, others, stdin)
     named = [path for path in others if path != STDIN]
     try:
         begin = stdin.read(1)
         rest = PrefixedStream(begin, stdin)
         if begin == b"{":
-            return NamedInputs(traces, others, rest)
+            return (traces, others, rest)
         data = read_bytes(rest)
     except UNREADABLE as error:
         problems.append(f"{STDIN_NAME}: {why_unreadable(error)}")
-        return NamedInputs(traces, named, None)
+        return (traces, named, None)
     if _has_header(data):
-        return NamedInputs([*traces, Trace(STDIN_NAME, data)], named, None)
-    return NamedInputs(traces, others, io.BytesIO(data))
+        return ([*traces, Trace(STDIN_NAME, data)], named, None)
+    return (traces, others, io.BytesIO(data))
 
 
 def _has_header(data: bytes) -> bool:

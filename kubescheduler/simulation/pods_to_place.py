@@ -129,8 +129,9 @@ def pods_in(  # noqa: PLR0913
     controllers = [item for item in items if _makes_pods(item)]
     written = [item for item in items if not _makes_pods(item)]
     filling = release_named(release).filling if defaulting else None
-    known = _classes(cluster or ()) if classes is None else classes
-    found = decode_pods(written, problems, known, filling, strictness)
+    if classes is None:
+        classes = [obj for obj in cluster or () if isinstance(obj, PriorityClass)]
+    found = decode_pods(written, problems, classes, filling, strictness)
     both = list(zip(found.objects, found.items, strict=True))
     pods = [obj for obj, _ in both if isinstance(obj, Pod)]
     accompanying: list[ReadObject] = [(obj, item) for obj, item in both if not isinstance(obj, Pod)]
@@ -176,7 +177,3 @@ def _makes_pods(item: Item) -> bool:
 def _kind(item: Item) -> Any:
     said = item.content if isinstance(item.content, Mapping) else {}
     return said.get("kind") or item.kind
-
-
-def _classes(objects: Iterable[ClusterObject]) -> list[PriorityClass]:
-    return [obj for obj in objects if isinstance(obj, PriorityClass)]

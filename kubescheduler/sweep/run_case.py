@@ -46,7 +46,18 @@ from kubescheduler.sweep.cases import (
     loaded,
     placed,
 )
-from kubescheduler.sweep.rows import CASE, ERROR, MOVED, PLACEMENTS, PREEMPTIONS, SECONDS, VICTIMS, Row, Value
+from kubescheduler.sweep.rows import (
+    CASE,
+    ERROR,
+    MOVED,
+    PLACEMENTS,
+    PREEMPTIONS,
+    SECONDS,
+    VICTIMS,
+    Row,
+    Value,
+    columns_of,
+)
 from kubescheduler.sweep.weights import weighted_engine
 
 
@@ -280,7 +291,7 @@ def _run(
     placements.update((pod.key, None) for pod in track.evicted if pod not in cache and pod.key in placements)
     seconds = clock() - start
     if errors:
-        return {ERROR: _given_up(errors)}
+        return {ERROR: f"attempts that failed: {len(errors)}, the first of {errors[0]}"}
     text = _json(placements)
     measured: dict[str, Value] = {
         "pods": len(placements),
@@ -293,15 +304,11 @@ def _run(
     more: dict[str, Value] = {PLACEMENTS: text, SECONDS: round(seconds, DIGITS)}
     more |= {MOVED: sum(placements[key] != pod.node_name for key, pod in inputs.running.items())}
     more |= {PREEMPTIONS: track.preemptions, VICTIMS: len(track.evicted)}
-    return measured | _if_wanted(case, more)
-
-
-def _if_wanted(case: Case, values: dict[str, Value]) -> dict[str, Value]:
     options = case.options
-    wanted = {PLACEMENTS: options.placements, SECONDS: options.timings}
-    wanted |= {MOVED: bool(options.running)}
-    wanted |= {PREEMPTIONS: options.preempt, VICTIMS: options.preempt}
-    return {name: value for name, value in values.items() if wanted[name]}
+    wanted = columns_of(
+        placements=options.placements, timings=options.timings, preempt=options.preempt, running=bool(options.running)
+    )
+    return measured | {column.name: more[column.name] for column in wanted if column.name in more}
 
 
 def _tie_break(case: Case, engine: Engine) -> TieBreak:
@@ -318,11 +325,6 @@ def _place(pod: Pod, track: Track, errors: list[str]) -> Decision:
     track.place(pod, decision.host)
     errors += (f"Pod {pod.key}: {text}" for text in list(failures(decision))[:1])
     return decision
-
-
-def _given_up(errors: list[str]) -> str:
-    """Attempts that ended in an error, not for want of room, or went on without an extender: nothing was measured."""
-    return f"attempts that failed: {len(errors)}, the first of {errors[0]}"
 
 
 # --- how full the cluster is -------------------------------------------------------------------
