@@ -6,7 +6,7 @@ together when somebody reads it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from math import isqrt
 
 import msgspec
@@ -71,8 +71,8 @@ class ScoreLines(msgspec.Struct, frozen=True, eq=False):
     """(N,) each; not to be written to."""
     layout: ScoreLayout
     """Which line is which."""
-    normalised: list[tuple[str, bool]]
-    """The rules of which lines are normalised, and whether distinct numbers alone decide what they come to."""
+    normalised: list[str]
+    """The rules of which lines are normalised: what one row has follows from all."""
     addends: list[tuple[int, int]]
     """(line, weight) of every rule that adds one to the totals."""
     weights: Mapping[str, int]
@@ -121,7 +121,7 @@ def score_lines(
     addends = [(at, weights[name]) for name, at in finals.items()]
     first = int(fitted[0])
     base = lines[TOTAL].item(first) - sum(weight * lines[at].item(first) for at, weight in addends)
-    normalised = [(name, rules[name].valuewise) for name in finals if raws[name] != finals[name]]
+    normalised = [name for name in finals if raws[name] != finals[name]]
     return ScoreLines(lines, layout, normalised, addends, weights, base, fitted)
 
 
@@ -132,32 +132,6 @@ def _spread(numbers: Scores, rows: IntArray, size: int, elsewhere: int = 0) -> I
     out = np.full(size, elsewhere, np.int64)
     out[rows] = numbers
     return out
-
-
-class Levels:
-    """What the numbers of a rule come to as long as the set of all of them stands; see ``PriorityConfig.valuewise``."""
-
-    __slots__ = ("_counts", "_finals")
-
-    def __init__(self, numbers: IntArray, finals: IntArray) -> None:
-        """(n,) each, of the rows that fit: the numbers, and what they come to."""
-        values, first, counts = np.unique(numbers, return_index=True, return_counts=True)
-        self._counts: dict[int, int] = dict(zip(values.tolist(), counts.tolist(), strict=True))
-        self._finals: dict[int, int] = dict(zip(values.tolist(), finals[first].tolist(), strict=True))
-
-    def final(self, number: int) -> int:
-        """What a number comes to that some row has."""
-        return self._finals[number]
-
-    def stand(self, gone: Iterable[int], come: Iterable[int]) -> bool:
-        """Notes the numbers that rows had and those that they have now; whether the set of all is the same. If not, it
-        is of no more use."""
-        counts = self._counts
-        for number in gone:
-            counts[number] -= 1
-        for number in come:
-            counts[number] = counts.get(number, 0) + 1
-        return len(counts) == len(self._finals) and all(counts.values())
 
 
 # --- what a decision had -------------------------------------------------------------------------
@@ -289,7 +263,7 @@ LEAST_CHANGES = 64
 class TotalTable:
     """The numbers of one decision on all rows, of which a few change at a time, and the best of the totals.
 
-    ``put`` sets the numbers of some rows, as long as those of normalised scores stay the same as a set. Whoever was
+    ``put`` sets the numbers of some rows, as long as those of normalised scores stay the same. Whoever was
     given earlier ones keeps them: changes are noted in a journal, from which they are put together when somebody reads
     them.
     """
@@ -302,8 +276,8 @@ class TotalTable:
         self._moved = 0
         self._most_changes = max(LEAST_CHANGES, isqrt(len(ranks)))
         self._now = np.array(lines.numbers)
-        self._finals, self._raws = lines.layout.finals, lines.layout.numbers
-        self._normalised, self._levels = lines.normalised, dict[str, Levels]()
+        self._raws = lines.layout.numbers
+        self._normalised = lines.normalised
         self._addends, self._base = np.zeros(len(lines.numbers), np.int64), np.int64(wrap(lines.base))
         for at, weight in lines.addends:
             self._addends[at] = weight
@@ -361,16 +335,11 @@ class TotalTable:
         for name, given in numbers.items():
             after[self._raws[name]] = given
         fitted, fit = before[TOTAL] != LOWEST, fits[at]
-        for name, valuewise in self._normalised:
+        for name in self._normalised:
             was, now = before[self._raws[name]], after[self._raws[name]]
-            moved = (fitted != fit) | (fit & (was != now))
-            if not moved.any():
-                continue
-            come = now[moved & fit].tolist()
-            if not valuewise or not self._levels_of(name).stand(was[moved & fitted].tolist(), come):
+            if ((fitted != fit) | (fit & (was != now))).any():
                 self.moved_on = name
                 return False
-            after[self._finals[name], moved & fit] = [self._levels[name].final(number) for number in come]
         totals = self._addends @ after + self._base
         if (fit & (totals == LOWEST)).any():
             return False
@@ -380,14 +349,6 @@ class TotalTable:
         self._now[:, at] = after
         self._by_name[self._ranks[at]] = totals
         return True
-
-    def _levels_of(self, name: str) -> Levels:
-        levels = self._levels.get(name)
-        if levels is None:
-            there = self._now[TOTAL] != LOWEST
-            levels = Levels(self._now[self._raws[name]][there], self._now[self._finals[name]][there])
-            self._levels[name] = levels
-        return levels
 
     def _note(self, rows: IntArray, numbers: IntArray) -> None:
         """Notes that rows, (k,), will have other numbers, (L, k). Where it comes to many, the journal begins with the
