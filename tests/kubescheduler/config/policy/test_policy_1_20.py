@@ -183,7 +183,6 @@ def test_any_document(document: dict[str, Any], versioned: bool) -> None:
 
 
 OVERFLOWN = "should have a positive weight applied to it or it has overflown"
-BINDERS = 'extenders: Invalid value: "found 2 extenders implementing bind": only one extender can implement bind'
 
 
 def extender(**more: Any) -> dict[str, Any]:
@@ -220,30 +219,6 @@ def extender(**more: Any) -> dict[str, Any]:
         ),
         (named("priorities", "A", weight=1, argument={}), ["no priority arguments set for priority A"]),
         (
-            {**POLICY, "extenders": [extender(prioritizeVerb="p"), extender(prioritizeVerb="p", weight=-4)]},
-            [
-                "extenders[0].weight: Invalid value: 0: must have a positive weight applied to it",
-                "extenders[1].weight: Invalid value: -4: must have a positive weight applied to it",
-            ],
-        ),
-        ({**POLICY, "extenders": [extender(bindVerb="b"), extender(bindVerb="b")]}, [BINDERS]),
-        (
-            {
-                **POLICY,
-                "extenders": [
-                    extender(managedResources=[{"name": "a.com/x"}, {"name": "kubernetes.io/x"}, {"name": "a.com/"}]),
-                    extender(managedResources=[{"name": "a.com/x"}]),
-                ],
-            },
-            [
-                'extenders[0].managedResources[1].name: Invalid value: "kubernetes.io/x": kubernetes.io/x is an '
-                "invalid extended resource name",
-                'extenders[0].managedResources[2].name: Invalid value: "a.com/": name part must be non-empty',
-                'extenders[0].managedResources[2].name: Invalid value: "a.com/": name part must consist of',
-                'extenders[1].managedResources[0].name: Invalid value: "a.com/x": duplicate extender managed resource',
-            ],
-        ),
-        (
             {**POLICY, "extenders": [extender(managedResources=[{"name": "A.com/x"}])]},
             [
                 'extenders[0].managedResources[0].name: Invalid value: "A.com/x": prefix part a lowercase RFC 1123 '
@@ -271,9 +246,6 @@ def extender(**more: Any) -> dict[str, Any]:
         "two-ratios",
         "different-weights",
         "no-argument",
-        "extender-weights",
-        "binders",
-        "managed-resources",
         "wording-of-names",
         "hard-weight",
         "several",
