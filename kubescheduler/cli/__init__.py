@@ -138,16 +138,9 @@ def _value(option: click.Option | None, value: Any) -> Any:
     """A setting as click takes it from the command line: numbers as text, of an option that can be repeated a list."""
     if option is None or option.is_flag:
         return value
-    values = [
-        one if isinstance(one, str) else _written(one)
-        for one in (value if option.multiple and isinstance(value, list) else [value])
-    ]
+    several = value if option.multiple and isinstance(value, list) else [value]
+    values = [str(one).lower() if isinstance(one, bool) else str(one) for one in several]
     return values if option.multiple else values[0]
-
-
-def _written(value: Any) -> str:
-    """A TOML value as it is typed."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _discard_output(stream: TextIO | None = None) -> None:

@@ -40,7 +40,7 @@ class Explaining(NamedTuple):
 
     def best_nodes(self, decision: Decision) -> list[str]:
         """The nodes whose scores are explained in documents, the best first."""
-        order = by_total(decision)
+        order = _by_total(decision)
         if self.nodes:
             return [node for node in order if node in self.nodes]
         if self.top is not None:
@@ -76,10 +76,10 @@ class Explaining(NamedTuple):
         preemption would evict where. Or, of the nodes that are named, all that scores and refusals are made of."""
         answer = ERROR if gave_up(decision) else f"{decision.host or NONE} ({fits(decision)} nodes fit)"
         head = f"{decision.pod.key}: {answer}"
-        said = (decision.error, _failed_calls(decision), pre_filter_text(decision))
+        said = (decision.error, _failed_calls(decision), _pre_filter_text(decision))
         parts = [screen.paint(screen.filled(head), "head"), *(paragraph(text, screen) for text in said if text)]
         if self.nodes:
-            parts += [node_evidence(decision, node, screen) for node in dict.fromkeys(self.nodes)]
+            parts += [_node_evidence(decision, node, screen) for node in dict.fromkeys(self.nodes)]
         else:
             refused, evicted = refusals(decision, self.top), candidates(decision)
             parts += [scores(decision, screen, self.top)]
@@ -103,7 +103,7 @@ class Explaining(NamedTuple):
         return {**decision_document(decision), "evidence": evidence}
 
 
-def by_total(decision: Decision) -> list[str]:
+def _by_total(decision: Decision) -> list[str]:
     """The scored nodes, the chosen one first, then by total."""
     total = decision.total()
     return sorted(total, key=lambda node: (node != decision.host, -total[node], node.encode()))
@@ -119,7 +119,7 @@ def _failed_calls(decision: Decision) -> str:
     )
 
 
-def pre_filter_text(decision: Decision) -> str:
+def _pre_filter_text(decision: Decision) -> str:
     """What a PreFilter plugin said that rejected the pod whatever the node."""
     rejection = decision.pre_filter_rejection
     if rejection is None:
@@ -161,7 +161,7 @@ def scores(decision: Decision, screen: Screen, top: int | None) -> str:
 
 def _score_table(decision: Decision, screen: Screen, top: int | None) -> str:
     telling, silent = _told(decision)
-    order = by_total(decision)
+    order = _by_total(decision)
     below = _below_scores(decision, telling, silent, order[len(order[:top]) :])
     return "\n".join([_laid_out(decision, telling, order[:top], screen), *map(screen.filled, below)])
 
@@ -179,33 +179,26 @@ def _below_scores(decision: Decision, telling: Scores, silent: Sequence[str], re
         yield RAW
     if silent:
         yield f"0 on every node: {', '.join(silent)}"
-    if rest:
-        yield _further_scored(decision, rest)
+    total = decision.total()
+    if len(rest) == 1:
+        yield f"1 more node fits, with a total of {total[rest[0]]}."
+    elif rest:
+        yield f"{len(rest)} more nodes fit, with totals of {total[rest[-1]]} to {total[rest[0]]}."
 
 
 def _columns(decision: Decision) -> Scores:
+    """Of rules and extenders, the raw score behind the normalised one where that changed it."""
     columns: dict[str, Mapping[str, str]] = {}
     for name in decision.scores:
-        columns[f"{name}*{decision.weights[name]}"] = _with_raw(decision, name)
+        raws = decision.raw(name)
+        columns[f"{name}*{decision.weights[name]}"] = {
+            node: str(s) if s == raws.get(node, s) else f"{s} ({raws[node]})"
+            for node, s in decision.score(name).items()
+        }
     for trace in decision.extenders:
         if trace.scores is not None:
             columns[f"{trace.name}*{trace.weight}"] = {host: str(score) for host, score in trace.scores}
     return columns
-
-
-def _with_raw(decision: Decision, name: str) -> dict[str, str]:
-    """Node → score, with the raw one behind it where normalising changed it."""
-    normalised = decision.score(name)
-    raws = decision.raw(name)
-    return {node: str(s) if s == raws.get(node, s) else f"{s} ({raws[node]})" for node, s in normalised.items()}
-
-
-def _further_scored(decision: Decision, rest: Sequence[str]) -> str:
-    """What there is of the nodes that are not shown."""
-    total = decision.total()
-    if len(rest) == 1:
-        return f"1 more node fits, with a total of {total[rest[0]]}."
-    return f"{len(rest)} more nodes fit, with totals of {total[rest[-1]]} to {total[rest[0]]}."
 
 
 # --- layouts -------------------------------------------------------------------------------
@@ -214,11 +207,13 @@ def _further_scored(decision: Decision, rest: Sequence[str]) -> str:
 def _laid_out(decision: Decision, found: Scores, order: Sequence[str], screen: Screen) -> str:
     """A line for each node; if that is too wide, one for each rule; if that is too, some for each node."""
     rows = _score_rows(decision, found, order)
-    stacked = list(_stacked(("NODE", *found, "TOTAL", "")))
+    head = ("NODE", *found, "TOTAL", "")
+    stacked = list(zip_longest(*map(_lines, head), fillvalue=""))
     if screen.fits(table([*stacked, *rows])):
         return table([*stacked, *rows], screen, heads=len(stacked))
     for blocks in range(1, BLOCKS + 1):
-        turned = list(_turned(("NODE", *found, "TOTAL", ""), rows, -(-len(rows) // blocks)))
+        size = -(-len(rows) // blocks)
+        turned = [list(zip(head, *rows[at : at + size], strict=True)) for at in range(0, len(rows), size)]
         if all(screen.fits(table(block)) for block in turned):
             return "\n\n".join(table(block, screen) for block in turned)
     return table([("NODE", "TOTAL", "", "SCORES"), *_listed(found, rows)], screen, gives_way=3)
@@ -239,12 +234,6 @@ def _score_rows(decision: Decision, found: Scores, order: Sequence[str]) -> list
     ]
 
 
-def _turned(head: Sequence[str], rows: Sequence[Sequence[str]], size: int) -> Iterator[list[tuple[str, ...]]]:
-    """A line for each rule, in blocks of ``size`` nodes."""
-    for at in range(0, len(rows), size):
-        yield list(zip(head, *rows[at : at + size], strict=True))
-
-
 def _listed(found: Scores, rows: Sequence[Sequence[str]]) -> Iterator[tuple[str, ...]]:
     """The scores of each node as a sentence."""
     for node, *given, total, mark in rows:
@@ -258,12 +247,8 @@ def _mark(*, chosen: bool, tied: bool) -> str:
     return Toned("tied", "even") if tied else ""
 
 
-def _stacked(header: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Long names in several lines, broken between their words, so that the columns stay narrow."""
-    yield from zip_longest(*map(_lines, header), fillvalue="")
-
-
 def _lines(name: str) -> list[str]:
+    """A long name in several lines, broken between its words, so that its column stays narrow."""
     name, star, weight = name.partition("*")
     if "/" in name:
         return [name, star + weight]
@@ -338,14 +323,8 @@ def _evidence(decision: Decision, node: str, *, stale: bool) -> dict[tuple[str, 
 def _source(decision: Decision, node: str, reason: str) -> str:
     """Who gave a reason that no check gives."""
     said = (trace.name for trace in decision.extenders if (trace.failed or {}).get(node) == reason)
-    return next(said, _outside(decision, reason) or NOMINATED)
-
-
-def _outside(decision: Decision, reason: str) -> str:
-    """The PreFilter plugins that left a node out."""
-    if decision.absent is None:
-        return ""
-    return ", ".join(decision.pre_filter_plugins) if reason in decision.absent.all_reasons else ""
+    left_out = decision.absent is not None and reason in decision.absent.all_reasons
+    return next(said, (left_out and ", ".join(decision.pre_filter_plugins)) or NOMINATED)
 
 
 # --- preemption ----------------------------------------------------------------------------
@@ -384,7 +363,7 @@ def score_section(decision: Decision, top: int | None) -> Section:
     if not len(decision.feasible) or not len(scored.totals):
         return Section()
     telling, silent = _told(scored)
-    order = by_total(scored)
+    order = _by_total(scored)
     alone = [] if scored is decision else [f"{decision.host} is the only node that fits, so nothing was scored."]
     rows = [("NODE", *telling, "TOTAL", ""), *_score_rows(scored, telling, order[:top])]
     texts = [*alone, *_below_scores(scored, telling, silent, order[len(order[:top]) :])]
@@ -409,7 +388,7 @@ def evidence_of_displaced(nowhere: Iterable[Moved], where: str = "") -> Iterator
         yield msgspec.structs.replace(found, title=title, detail=True)
 
 
-def node_evidence(decision: Decision, node: str, screen: Screen) -> str:
+def _node_evidence(decision: Decision, node: str, screen: Screen) -> str:
     """A paragraph for the node, and one for each rule that scored or refused it: formulas, facts, the rule's page."""
     fitting = node in decision.fits()
     if not fitting and node not in decision.refused_nodes():
@@ -448,7 +427,7 @@ def _score_lines(score: ScoreEvidence) -> Iterator[str]:
         yield _equation(score.normalisation, score.normalised, "normalised")
     elif score.normalised != score.raw:
         yield f"normalised: {score.normalised}"
-    yield from facts(score.inputs)
+    yield from _facts(score.inputs)
     yield from _see(score.upstream, score.page)
 
 
@@ -461,7 +440,7 @@ def _refusal_lines(refusal: RefusalEvidence) -> Iterator[str]:
         yield refusal.text
     if refusal.beside_nominated:
         yield "only beside the pods that are nominated to the node"
-    yield from facts({name: value for name, value in refusal.facts.items() if value != refusal.reason})
+    yield from _facts({name: value for name, value in refusal.facts.items() if value != refusal.reason})
     yield from _see(refusal.upstream, refusal.page)
 
 
@@ -474,9 +453,9 @@ def _see(upstream: str, page: str) -> Iterator[str]:
         yield f"see {page}"
 
 
-def facts(inputs: Mapping[str, Any]) -> Iterator[str]:
+def _facts(inputs: Mapping[str, Any]) -> Iterator[str]:
     """``cpu: requested 1500m, allocatable 4`` for each of them."""
-    yield from (f"{name}: {_said(value)}" for name, value in inputs.items())
+    return (f"{name}: {_said(value)}" for name, value in inputs.items())
 
 
 def _said(value: Any) -> str:

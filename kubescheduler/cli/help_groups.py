@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import click
@@ -146,12 +146,8 @@ def _grouped(records: Mapping[str, tuple[str, str]]) -> Iterator[tuple[str, list
 
 def write_commands(commands: Mapping[str, click.Command], formatter: click.HelpFormatter) -> None:
     """The commands of the program by what they are for."""
-    width = formatter.width - 6 - max(map(len, commands))
+    longest = max(map(len, commands))
     for title, example, names in COMMAND_GROUPS:
         with formatter.section(f"{title}, as {example}"):
-            formatter.write_dl(_rows(commands, names, width))
-
-
-def _rows(commands: Mapping[str, click.Command], names: Sequence[str], width: int) -> list[tuple[str, str]]:
-    longest = max(map(len, commands))
-    return [(name.ljust(longest), commands[name].get_short_help_str(width)) for name in names]
+            short = {name: commands[name].get_short_help_str(formatter.width - 6 - longest) for name in names}
+            formatter.write_dl([(name.ljust(longest), text) for name, text in short.items()])

@@ -277,14 +277,12 @@ def section_text(section: Section, screen: Screen, *, titled: bool = False) -> s
     shown = section.laid_out
     if section.rows and not shown:
         shown = table(section.rows, screen, gives_way=section.gives_way, keys=section.keys)
-    said = [_point(text, screen) if section.listed else paragraph(text, screen) for text in section.texts]
+    if section.listed:
+        said = ["- " + screen.filled(text, "  ").removeprefix("  ") for text in section.texts]
+    else:
+        said = [paragraph(text, screen) for text in section.texts]
     title = f"{section.title}\n" if titled and section.title else ""
     return "\n".join(part for part in (title, shown, *said) if part)
-
-
-def _point(text: str, screen: Screen) -> str:
-    """A point of a list."""
-    return "- " + screen.filled(text, "  ").removeprefix("  ")
 
 
 def paragraph(text: str, screen: Screen) -> str:

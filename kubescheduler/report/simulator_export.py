@@ -57,7 +57,7 @@ def result_annotations(
     room: bytes that it may take. Without enough, the oldest attempts of the history are left out first, then all of
     it, then the longest results; ``dropped-results`` names what is missing.
     """
-    results = _compact(_results(decision, ran))
+    results = {name: msgspec.json.encode(value).decode() for name, value in _results(decision, ran).items()}
     if decision.host is not None:
         results["selected-node"] = decision.host
     return {PREFIX + name: text for name, text in fitting(results, _earlier(history), room).items()}
@@ -178,10 +178,6 @@ def _extenders(traces: Iterable[ExtenderTrace]) -> dict[str, Any]:
 
 
 # --- writing ---------------------------------------------------------------------------------
-
-
-def _compact(results: Mapping[str, Any]) -> dict[str, str]:
-    return {name: msgspec.json.encode(value).decode() for name, value in results.items()}
 
 
 def fitting(results: Mapping[str, str], earlier: Sequence[Any], room: int) -> dict[str, str]:
