@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import io
+import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 import click
 from click.core import ParameterSource
 
-from kubescheduler.cli.common_options import EXTRA, FILE, file_option, with_options
+from kubescheduler.cli.common_options import FILE, asked_server, file_option, with_options
 from kubescheduler.cli.engine_options import ClusterArgument
 from kubescheduler.cli.progress import progress
 
@@ -33,49 +34,32 @@ class ServerCluster(NamedTuple):
 
     def lists(self) -> tuple[str, ClusterLists]:
         """(the server's address, its cluster), with a progress bar on a terminal. Raises InputError."""
-        import os
 
-        from clusterstate.errors import InputError
+        def read(server: ListedServer) -> tuple[str, ClusterLists]:
+            from kubescheduler.live.cluster_lists import read_server
 
-        server = self._listed()
-        from kubescheduler.live.cluster_lists import read_server
-        from kubescheduler.live.transport.api_answers import ApiError
-
-        try:
             with progress("listing", sys.stderr, smallest=LONG) as tell:
                 return read_server(server, os.environ, tell)
-        except ApiError as error:
-            raise InputError(f"the cluster cannot be read: {error}") from None
+
+        return asked_server(read, *self)
 
     def namespace(self) -> str:
         """Where the context looks for names without a namespace. Raises InputError."""
-        import os
-
-        return self._listed().namespace(os.environ)
+        return asked_server(lambda server: server.namespace(os.environ), *self)
 
     def pod_names(self, namespace: str | None) -> list[str]:
         """The names of pods, for a shell to complete: none where the server cannot be asked at once."""
-        import os
-
         from clusterstate.errors import InputError
-        from kubescheduler.live.cluster_lists import read_pod_names
-        from kubescheduler.live.transport.api_answers import ApiError
+
+        def read(server: ListedServer) -> list[str]:
+            from kubescheduler.live.cluster_lists import read_pod_names
+
+            return read_pod_names(server, os.environ, namespace or server.namespace(os.environ))
 
         try:
-            return read_pod_names(self._listed(), os.environ, namespace or self.namespace())
-        except (InputError, ApiError):
+            return asked_server(read, *self)
+        except InputError:
             return []
-
-    def _listed(self) -> ListedServer:
-        import importlib.util
-
-        from clusterstate.errors import InputError
-
-        if importlib.util.find_spec("httptools") is None:
-            raise InputError(EXTRA)
-        from kubescheduler.live.cluster_lists import ListedServer
-
-        return ListedServer(self.kubeconfig, self.context)
 
     def open(self) -> BinaryIO:
         """The cluster as a file with a List; what is missing from it is said on standard error. Raises InputError."""

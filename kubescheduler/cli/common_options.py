@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -93,7 +94,11 @@ def beginning(begun: str, names: Iterable[str]) -> Completions:
     return [name for name in names if name.startswith(begun)]
 
 
+Read = TypeVar("Read")
+
 if TYPE_CHECKING:
+    from kubescheduler.live.cluster_lists import ListedServer
+
     _Choice = click.Choice[str]
 else:
     _Choice = click.Choice
@@ -126,22 +131,32 @@ CLUSTER = "cluster"
 EXTRA = "reading a cluster from its API server needs the extra 'live': pip install 'kubescheduler[live]'"
 
 
-def server_version(kubeconfig: str = "", context: str | None = None) -> str:
-    """The version that the API server of a kubeconfig's context says it is of. Raises InputError."""
+def asked_server(read: Callable[[ListedServer], Read], kubeconfig: str, context: str | None) -> Read:
+    """What is read of the API server that a kubeconfig's context names. Raises InputError."""
     import importlib.util
-    import os
 
     from clusterstate.errors import InputError
 
     if importlib.util.find_spec("httptools") is None:
         raise InputError(EXTRA)
-    from kubescheduler.live.cluster_lists import ListedServer, read_version
+    from kubescheduler.live.cluster_lists import ListedServer
     from kubescheduler.live.transport.api_answers import ApiError
 
     try:
-        return read_version(ListedServer(kubeconfig, context), os.environ)
+        return read(ListedServer(kubeconfig, context))
     except ApiError as error:
         raise InputError(f"the cluster cannot be read: {error}") from None
+
+
+def server_version(kubeconfig: str = "", context: str | None = None) -> str:
+    """The version that the API server of a kubeconfig's context says it is of. Raises InputError."""
+
+    def version(server: ListedServer) -> str:
+        from kubescheduler.live.cluster_lists import read_version
+
+        return read_version(server, os.environ)
+
+    return asked_server(version, kubeconfig, context)
 
 
 class ReleaseName(OneOf):
@@ -344,8 +359,6 @@ class SelectorOption(ReadsAhead):
 
     def read(self, value: Any, rest: list[str]) -> Any:
         """Gives back a word that names a file or folder."""
-        import os
-
         if value == "-" or (isinstance(value, str) and "=" not in value and os.path.exists(value)):
             rest.insert(0, value)
             return self.flag_value

@@ -55,6 +55,7 @@ class Page(HTMLParser):
         self.faults: list[str] = []
         self.tags: list[tuple[str, dict[str, str | None]]] = []
         self.inside: dict[str, list[str]] = {}
+        self.text = ""
         self.feed(text)
         self.close()
         self.faults += [f"<{tag}> is not closed" for tag in self.open]
@@ -74,6 +75,7 @@ class Page(HTMLParser):
             self.faults.append(f"</{tag}> closes another tag")
 
     def handle_data(self, data: str) -> None:
+        self.text += data
         for tag in set(self.open[-1:]):
             self.inside.setdefault(tag, []).append(data)
 
