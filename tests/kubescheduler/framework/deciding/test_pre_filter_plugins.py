@@ -57,6 +57,8 @@ def error(plugin: str, text: str) -> Status:
         ("1.20", (UAU, U), PreFilterOutcome(UAU.by("A"), last="A"), "A"),
         ("1.20", (FAULT,), PreFilterOutcome(error("A", "broken"), last="A"), "A"),
         ("1.20", (Status(Code.Skip),), PreFilterOutcome(error("A", ""), last="A"), "A"),
+        ("1.20", (Status(Code.Pending, ("later",)),), PreFilterOutcome(error("A", "later"), last="A"), "A"),
+        ("1.20", (Status(Code.Wait),), PreFilterOutcome(error("A", ""), last="A"), "A"),
         ("1.36", (None, Status()), ALL_NODES, "AB"),
         (
             "1.36",

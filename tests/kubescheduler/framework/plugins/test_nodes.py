@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from clusterstate.errors import ConfigError
 from clusterstate.objects import Container, ContainerPort, OwnerReference, Pod, Taint, Toleration
 from clusterstate.snapshot import PodChange
 from kubescheduler.framework.contract.plugin import ColumnPlugin, PluginFactory
@@ -185,27 +184,8 @@ def test_preferences_that_are_met_count_alike(
     assert scores(plugin, CLUSTER_LABEL, make_pod()) == (expected, expected)
 
 
-@pytest.mark.parametrize(
-    ("args", "text"),
-    [
-        pytest.param(
-            NodeLabelArgs(("a", "b"), ("c", "b", "a")),
-            'detecting at least one label (e.g., "b") that exist in both '
-            "the present([a b]) and absent([c b a]) label list",
-            id="required",
-        ),
-        pytest.param(
-            NodeLabelArgs((), (), ("x",), ("x",)),
-            'detecting at least one label (e.g., "x") that exist in both the present([x]) and absent([x]) label list',
-            id="preferred",
-        ),
-    ],
-)
-def test_a_label_cannot_be_wanted_and_unwanted(args: NodeLabelArgs, text: str) -> None:
-    """But required here and preferred there it can be."""
-    with pytest.raises(ConfigError) as refusal:
-        node_label_1_20(args, HANDLE)
-    assert refusal.value.problems == (text,)
+def test_a_label_may_be_wanted_and_preferred_absent() -> None:
+    """Only within the requirements, or the preferences, it cannot be both."""
     node_label_1_20(NodeLabelArgs(("a",), (), (), ("a",)), HANDLE)
 
 

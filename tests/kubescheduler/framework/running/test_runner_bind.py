@@ -1,4 +1,4 @@
-"""PreBindPreFlight, PreBind, Bind and PostBind: reactions, texts and groups."""
+"""What fails from Reserve on; PreBindPreFlight, PreBind, Bind and PostBind: reactions, texts and groups."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from tests.support.deciders import Recorder, answers, frame, plugin, services_of
 
 POD = make_pod()
 U, SKIP = Status.unschedulable("u"), Status(Code.Skip)
+PENDING = Status(Code.Pending, ("later",))
 PARALLEL = PreFlight(allow_parallel=True)
 BOTH = ["1.20", "1.36"]
 
@@ -65,20 +66,25 @@ def test_a_pre_flight_that_fails(answer: Any, text: str) -> None:
     assert status == Status.failure(text).by("A")
 
 
+@pytest.mark.parametrize("point", ["Reserve", "PreBind", "Bind"])
 @pytest.mark.parametrize(
     ("release", "answer", "status"),
     [
-        ("1.20", U, Status.failure('running PreBind plugin "A": u').by("A")),
-        ("1.36", U, U.by("A")),
-        ("1.20", SchedulingError("x"), Status.failure('running PreBind plugin "A": x').by("A")),
-        ("1.36", SchedulingError("x"), Status.failure('running PreBind plugin "A": x').by("A")),
+        ("1.20", U, Status.failure('running {} plugin "B": u')),
+        ("1.36", U, U),
+        ("1.36", PENDING, PENDING),
+        ("1.20", SchedulingError("x"), Status.failure('running {} plugin "B": x')),
+        ("1.36", SchedulingError("x"), Status.failure('running {} plugin "B": x')),
+        ("1.36", Status(Code.Wait, ("w",)), Status.failure('running {} plugin "B": w')),
     ],
 )
-def test_a_pre_bind_that_fails(release: str, answer: Any, status: Status) -> None:
-    """Later plugins do not run."""
-    later = plugin("B", **answers(pre_bind=SchedulingError("not asked")))
-    framework = frame(release, plugin("A", **answers(pre_bind=answer)), later)
-    assert framework.run_pre_bind(CycleState(), POD, "n1") == status
+def test_a_plugin_that_fails(release: str, answer: Any, status: Status, point: str) -> None:
+    """1.36 hands a rejection on, 1.20 makes an error of it; nobody is asked after it."""
+    given = {"A": SKIP if point == "Bind" else None, "B": answer, "C": SchedulingError("not asked")}
+    method = {"PreBind": "pre_bind"}.get(point, point.lower())
+    framework = frame(release, *(plugin(name, **answers(**{method: given[name]})) for name in given))
+    found = getattr(framework, f"run_{method}")(CycleState(), POD, "n1")
+    assert (found.code, found.message, found.plugin) == (status.code, status.message.format(point), "B")
 
 
 @pytest.mark.parametrize(
@@ -157,20 +163,6 @@ def test_the_first_binder_that_does_not_skip_binds(release: str) -> None:
     framework = frame(release, skipping, plugin("B", **answers(bind=None)), plugin("C", **answers(bind=U)))
     assert framework.run_bind(CycleState(), POD, "n1") is None
     assert frame(release, skipping).run_bind(CycleState(), POD, "n1") == SKIP
-
-
-@pytest.mark.parametrize(
-    ("release", "answer", "status"),
-    [
-        ("1.20", U, Status.failure('running Bind plugin "A": u').by("A")),
-        ("1.36", U, U.by("A")),
-        ("1.36", SchedulingError("x"), Status.failure('running Bind plugin "A": x').by("A")),
-    ],
-)
-def test_a_binder_that_fails(release: str, answer: Any, status: Status) -> None:
-    """1.36 hands a rejection on."""
-    framework = frame(release, plugin("A", **answers(bind=answer)))
-    assert framework.run_bind(CycleState(), POD, "n1") == status
 
 
 @pytest.mark.parametrize("release", BOTH)

@@ -19,8 +19,7 @@ from tests.support.build import make_node, make_pod
 from tests.support.deciders import Recorder, answers, frame, plugin, services_of
 
 POD = make_pod()
-U, UAU = Status.unschedulable("u"), Status.unresolvable("uau")
-PENDING, SKIP = Status(Code.Pending, ("later",)), Status(Code.Skip)
+U, SKIP = Status.unschedulable("u"), Status(Code.Skip)
 
 
 def names(*given: str) -> PreFilterResult:
@@ -40,13 +39,6 @@ def test_a_rejection_ends_it_in_1_20() -> None:
     assert outcome.status == U.by("B")
 
 
-@pytest.mark.parametrize("status", [SKIP, PENDING, Status(Code.Wait)])
-def test_anything_else_is_an_error_in_1_20(status: Status) -> None:
-    """1.20 knows neither Skip nor Pending here."""
-    outcome, _ = run("1.20", A=status)
-    assert outcome.status == Status.failure(f'running PreFilter plugin "A": {status.message}').by("A")
-
-
 @pytest.mark.parametrize("release", ["1.20", "1.36"])
 def test_an_error_names_the_plugin(release: str) -> None:
     """What a plugin raises is told as its error."""
@@ -62,42 +54,12 @@ def test_unschedulable_is_remembered_in_1_36() -> None:
     assert state.skip_filter == {"B"}
 
 
-def test_unresolvable_ends_it_in_1_36() -> None:
-    """Nothing after it is asked."""
-    outcome, _ = run("1.36", A=U, B=UAU, C=SchedulingError("not asked"))
-    assert outcome.status == UAU.by("B")
-
-
-def test_pending_is_an_error_in_1_36() -> None:
-    """PreFilter plugins cannot wait for events."""
-    outcome, _ = run("1.36", A=PENDING)
-    assert outcome.status.message == 'running PreFilter plugin "A": later'
-
-
 def test_names_are_intersected() -> None:
     """Only nodes that every plugin gave are left; the plugins are sorted."""
     outcome, _ = run("1.36", B=names("n1", "n2"), C=None, A=(names("n2", "n3"), None), D=PreFilterResult())
     assert outcome.status is None
     assert outcome.nodes == {"n2"}
     assert outcome.plugins == ("A", "B")
-
-
-@pytest.mark.parametrize(
-    ("given", "text"),
-    [
-        ({"A": names()}, "node(s) didn't satisfy plugin A"),
-        (
-            {"B": names("n1"), "A": names("n2")},
-            "node(s) didn't satisfy plugin(s) [A B] simultaneously",
-        ),
-    ],
-    ids=["one", "two"],
-)
-def test_no_name_is_left(given: dict[str, Any], text: str) -> None:
-    """An empty intersection cannot be mended."""
-    outcome, _ = run("1.36", **given)
-    assert outcome.status == Status.unresolvable(text)
-    assert outcome.nodes == frozenset()
 
 
 # --- column rules ------------------------------------------------------------------------------

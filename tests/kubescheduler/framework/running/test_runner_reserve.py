@@ -1,4 +1,4 @@
-"""Reserve, Unreserve, Permit and WaitOnPermit: reactions and texts of both releases."""
+"""Unreserve, Permit and WaitOnPermit: reactions and texts of both releases."""
 
 from __future__ import annotations
 
@@ -14,27 +14,8 @@ from tests.support.deciders import Recorder, answers, frame, plugin, services_of
 
 POD = make_pod()
 U = Status.unschedulable("u")
-PENDING = Status(Code.Pending, ("later",))
 WAIT = Status(Code.Wait, ("w",))
 BOTH = ["1.20", "1.36"]
-
-
-@pytest.mark.parametrize(
-    ("release", "answer", "status"),
-    [
-        ("1.20", U, Status.failure('running Reserve plugin "B": u').by("B")),
-        ("1.36", U, U.by("B")),
-        ("1.36", PENDING, PENDING.by("B")),
-        ("1.20", SchedulingError("x"), Status.failure('running Reserve plugin "B": x').by("B")),
-        ("1.36", SchedulingError("x"), Status.failure('running Reserve plugin "B": x').by("B")),
-        ("1.36", WAIT, Status.failure('running Reserve plugin "B": w').by("B")),
-    ],
-)
-def test_reserve(release: str, answer: Any, status: Status) -> None:
-    """1.36 hands a rejection on, 1.20 makes an error of it; nobody is asked after it."""
-    given = {"A": None, "B": answer, "C": SchedulingError("not asked")}
-    framework = frame(release, *(plugin(name, **answers(reserve=given[name])) for name in given))
-    assert framework.run_reserve(CycleState(), POD, "n1") == status
 
 
 @pytest.mark.parametrize("release", BOTH)

@@ -130,6 +130,7 @@ def test_files_that_do_not_hang_together(tmp_path: Path, change: dict[str, Any],
         pytest.param("a: " + "[" * 500 + "]" * 500, "nested too deeply", id="depth"),
         pytest.param("a: 1\n---\nb: 1\n", NO_KUBECONFIG, id="two documents"),
         pytest.param("", NO_KUBECONFIG, id="nothing"),
+        pytest.param("- a\n", NO_KUBECONFIG, id="a list"),
     ],
 )
 def test_limits_are_those_of_every_file(tmp_path: Path, text: str, said: str) -> None:

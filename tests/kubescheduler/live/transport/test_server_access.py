@@ -182,24 +182,6 @@ def test_in_a_pod(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert live_cluster.run(tokens()) == ("https://[fd00::1]:443", "Bearer old", "Bearer new", True)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        pytest.param("{}", "invalid configuration", id="empty"),
-        pytest.param("- a", "invalid configuration", id="a list"),
-        pytest.param(json.dumps({"current-context": "x", "contexts": [], "clusters": []}), "x", id="no such context"),
-        pytest.param("a: [", "invalid configuration", id="no YAML"),
-    ],
-)
-def test_a_kubeconfig_that_cannot_be_used(tmp_path: Path, text: str, message: str) -> None:
-    """One message names the file."""
-    (tmp_path / "kubeconfig").write_text(text)
-    with pytest.raises(ConfigError) as caught:
-        live_cluster.run(ServerAccess.from_kubeconfig(str(tmp_path / "kubeconfig")))
-    assert message in str(caught.value)
-    assert "kubeconfig" in str(caught.value)
-
-
 def one_context(**cluster: str) -> str:
     """A kubeconfig with the context ``x``."""
     return json.dumps(
@@ -216,7 +198,6 @@ def one_context(**cluster: str) -> str:
     ("text", "context", "message"),
     [
         pytest.param(one_context(), "y", 'context "y" does not exist; there is x', id="unknown context"),
-        pytest.param('{"current-context": "y"}', None, 'context "y" does not exist; there are no contexts', id="none"),
         pytest.param(
             "a: [\n", None, "line 2, column 1: while parsing a flow node, did not find expected node content", id="YAML"
         ),
@@ -261,15 +242,6 @@ def test_a_named_server_goes_before_kubernetes_master(monkeypatch: pytest.Monkey
     settings = (ServerSettings(kubeconfig=path), ServerSettings(master="http://here:8080"))
     assert {live_cluster.run(setting.access()).base_url for setting in settings} == {"http://here:8080"}
     assert live_cluster.run(ServerSettings().access()).base_url == "http://elsewhere:8080"
-
-
-@pytest.mark.parametrize("text", [pytest.param("", id="empty"), pytest.param("- a\n", id="a list")])
-def test_a_file_that_is_no_kubeconfig_is_refused_in_words(tmp_path: Path, text: str) -> None:
-    """Not with the words of a program."""
-    file = tmp_path / "kubeconfig"
-    file.write_text(text)
-    with pytest.raises(ConfigError, match="no kubeconfig: it has no clusters, users and contexts"):
-        live_cluster.run(ServerAccess.from_kubeconfig(str(file)))
 
 
 def test_a_plugin_that_is_not_there_is_reported_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
