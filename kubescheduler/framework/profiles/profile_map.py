@@ -119,15 +119,6 @@ REACTIONS_1_36 = RunnerReactions(
 )
 
 
-ValidateArgs = Callable[[str, Any], list[str]]
-"""Of (plugin, its args): what is wrong with them, in the release's words."""
-
-
-def no_problems(_: str, __: Any) -> list[str]:
-    """Args were looked at before."""
-    return []
-
-
 def check_required_1_20(_: Profile, plugins: Mapping[Point, tuple[Plugin, ...]]) -> None:
     """Exactly one queue sort, at least one bind."""
     sorts = len(plugins.get(Point.QUEUE_SORT, ()))
@@ -183,7 +174,6 @@ def build_framework(
     registry: Mapping[str, PluginFactory],
     construction: FrameworkConstruction,
     services: Services,
-    validate_args: ValidateArgs = no_problems,
 ) -> Framework:
     """The framework of a profile; only plugins that it enables are made.
 
@@ -192,8 +182,7 @@ def build_framework(
     args = _args(profile)
     handle = Handle(services, profile.scheduler_name)
     instances = {
-        name: _made(name, registry[name], args.get(name), handle, validate_args)
-        for name in sorted(_needed(profile) & registry.keys())
+        name: _made(name, registry[name], args.get(name), handle) for name in sorted(_needed(profile) & registry.keys())
     }
     points = {name: points_of(plugin) for name, plugin in instances.items()}
     weights = construction.weights(profile, points)
@@ -233,11 +222,8 @@ def _args(profile: Profile) -> dict[str, Any]:
     return args
 
 
-def _made(name: str, factory: PluginFactory, args: Any, handle: Handle, validate: ValidateArgs) -> Plugin:
+def _made(name: str, factory: PluginFactory, args: Any, handle: Handle) -> Plugin:
     """A plugin. Whatever its factory raises, a stranger's too, is a fault of the configuration."""
-    problems = validate(name, args)
-    if problems:
-        raise _initializing(name, problems)
     try:
         plugin: Plugin = called(factory, args, handle)
         check_plugin(plugin)
@@ -251,7 +237,7 @@ def _made(name: str, factory: PluginFactory, args: Any, handle: Handle, validate
         raise _initializing(name, (text,)) from error
 
 
-def _initializing(name: str, problems: list[str] | tuple[str, ...]) -> ConfigError:
+def _initializing(name: str, problems: Sequence[str]) -> ConfigError:
     text = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
     return ConfigError(f"initializing plugin {go_quote(name)}: {text}")
 
@@ -396,13 +382,12 @@ def build_profiles(
     registry: Mapping[str, PluginFactory],
     rules: ProfileRules,
     services: Services,
-    validate_args: ValidateArgs = no_problems,
 ) -> Profiles:
     """A framework for every profile. Raises ConfigError with the release's text for the first fault."""
 
     def build(profile: Profile) -> Framework:
         try:
-            return build_framework(profile, registry, rules.construction, services, validate_args)
+            return build_framework(profile, registry, rules.construction, services)
         except ConfigError as error:
             text = f"creating profile for scheduler name {profile.scheduler_name}: {error}"
             raise ConfigError(text) from error

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -30,6 +29,7 @@ from kubescheduler.framework.plugins.resource_scores import (
 )
 from kubescheduler.framework.plugins.services import ServiceAffinityArgs
 from kubescheduler.framework.plugins.volume_binding import VolumeBindingArgs, volume_binding_1_21
+from kubescheduler.releases import v1_20
 from tests.support.configuring.component_build import (
     BAD_FIELD,
     NAME_RULE,
@@ -45,6 +45,7 @@ from tests.support.configuring.component_build import (
     required,
     spread,
 )
+from tests.support.custom.extender_asking import HANDLE
 
 SPREADS: list[Any] = [
     pytest.param(
@@ -112,11 +113,21 @@ def texts(errors: list[Any]) -> list[str]:
     return [str(error) for error in errors]
 
 
+def refused_by_1_20(name: str, args: Any) -> str | None:
+    """What is said when the plugin is made."""
+    try:
+        v1_20.PLUGINS[name].make(args, HANDLE)
+    except ConfigError as refusal:
+        return str(refusal)
+    return None
+
+
 @pytest.mark.parametrize(("args", "expected"), SPREADS)
 def test_spread_of_both(args: PodTopologySpreadArgs, expected: list[str]) -> None:
     """Default constraints are checked alike."""
     assert texts(args_errors(format_of("1.20").plugins, "PodTopologySpread", args)) == expected
     assert texts(args_errors(format_of("1.36").plugins, "PodTopologySpread", args)) == expected
+    assert refused_by_1_20("PodTopologySpread", args) == (expected[0] if expected else None)
 
 
 @pytest.mark.parametrize(("args", "expected"), IGNORED)
@@ -124,6 +135,7 @@ def test_ignored_of_both(args: NodeResourcesFitArgs, expected: list[str]) -> Non
     """Names of ignored resources are checked alike."""
     assert texts(args_errors(format_of("1.20").plugins, "NodeResourcesFit", args)) == expected
     assert texts(args_errors(format_of("1.36").plugins, "NodeResourcesFit", args)) == expected
+    assert refused_by_1_20("NodeResourcesFit", args) == (expected[0] if expected else None)
 
 
 @pytest.mark.parametrize("release", ["1.20", "1.36"])
@@ -259,11 +271,14 @@ ROWS_1_20: list[Any] = [
 @pytest.mark.parametrize(("name", "args", "text"), ROWS_1_20)
 def test_1_20(name: str, args: Any, text: str | None) -> None:
     """1.20 refuses to build a plugin with such args."""
+    errors = args_errors(format_of("1.20").plugins, name, args)
     if text is None:
-        refuse(args_errors(format_of("1.20").plugins, name, args))
+        assert errors == []
         return
+    if name != "DefaultPreemption":  # Only the configuration is checked.
+        assert refused_by_1_20(name, args) == text
     with pytest.raises(ConfigError) as caught:
-        refuse(args_errors(format_of("1.20").plugins, name, args))
+        refuse(errors)
     assert str(caught.value) == text
 
 
@@ -288,9 +303,6 @@ def test_1_20(name: str, args: Any, text: str | None) -> None:
 def test_shapes_1_20(shape: list[tuple[int, int]], text: str | None) -> None:
     """The first fault of a curve."""
     assert shape_error_1_20(shape) == text
-
-
-HANDLE: Any = SimpleNamespace(feature_gates={}, sleep=None)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from clusterstate.errors import ConfigError
 from clusterstate.objects import Affinity, LabelSelector, PodAffinity, PodAffinityTerm
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.inter_pod_affinity import (
@@ -43,14 +42,6 @@ def test_the_hard_weight_comes_from_the_args(factory: Factory) -> None:
     info = cluster.info(make_pod("in", X))
     for args, expected in ((None, [1, 0]), (InterPodAffinityArgs(40), [40, 0])):
         assert factory(args, HANDLE).scoring.map(info, cluster.snapshot).tolist() == expected
-
-
-@pytest.mark.parametrize("weight", [-1, 101])
-def test_a_weight_that_1_20_refuses(weight: int) -> None:
-    """It is refused when the plugin is built."""
-    with pytest.raises(ConfigError) as caught:
-        inter_pod_affinity_1_20(InterPodAffinityArgs(weight), HANDLE)
-    assert str(caught.value) == f"hardPodAffinityWeight: Invalid value: {weight}: not in valid range [0-100]"
 
 
 def test_ignoring_preferences_of_running_pods() -> None:

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from clusterstate.changes import LOCAL, Reads
-from clusterstate.errors import ConfigError
 from clusterstate.objects import Container, DeviceClass, FrozenMap, ObjectMeta
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.node_resources_balanced_allocation import (
@@ -154,48 +153,6 @@ def test_devices_are_balanced() -> None:
 
 def _handle(gate: bool) -> Any:
     return SimpleNamespace(feature_gates={"DRAExtendedResource": gate})
-
-
-FAULTS_1_20 = {
-    "name": (NodeResourcesFitArgs(("a/b/c",)), "ignoredResources[0]: Invalid value"),
-    "group": (NodeResourcesFitArgs((), ("a/b",)), "resource group name can't contain '/'"),
-}
-FAULTS_1_36 = {
-    **FAULTS_1_20,
-    "no-strategy": (
-        NodeResourcesFitArgs(scoring_strategy=None),
-        "scoringStrategy: Required value: ScoringStrategy field is required",
-    ),
-    "type": (
-        NodeResourcesFitArgs(scoring_strategy=ScoringStrategy("Least")),
-        'scoringStrategy.type: Unsupported value: "Least": supported values: '
-        '"LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"',
-    ),
-    "weight": (
-        NodeResourcesFitArgs(scoring_strategy=ScoringStrategy(resources=(("cpu", 101),))),
-        "resource weight of cpu not in valid range (0, 100]",
-    ),
-    "no-shape": (
-        NodeResourcesFitArgs(scoring_strategy=ScoringStrategy("RequestedToCapacityRatio")),
-        "must be specified when type is RequestedToCapacityRatio",
-    ),
-}
-
-
-@pytest.mark.parametrize(("args", "told"), FAULTS_1_20.values(), ids=FAULTS_1_20)
-def test_faulty_args_of_1_20(args: NodeResourcesFitArgs, told: str) -> None:
-    """They are told when the plugin is made."""
-    with pytest.raises(ConfigError) as caught:
-        node_resources_fit_1_20(args, HANDLE)
-    assert told in str(caught.value)
-
-
-@pytest.mark.parametrize(("args", "told"), FAULTS_1_36.values(), ids=FAULTS_1_36)
-def test_faulty_args_of_1_36(args: NodeResourcesFitArgs, told: str) -> None:
-    """Likewise."""
-    with pytest.raises(ConfigError) as caught:
-        node_resources_fit_1_36(args, HANDLE)
-    assert told in str(caught.value)
 
 
 # --- between 1.24 and 1.33 -----------------------------------------------------------------

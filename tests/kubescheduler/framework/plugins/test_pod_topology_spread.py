@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from clusterstate.cache import ClusterCache
-from clusterstate.errors import ConfigError
-from clusterstate.objects import LabelSelector, ObjectMeta, Service, TopologySpreadConstraint
+from clusterstate.objects import ObjectMeta, Service, TopologySpreadConstraint
 from clusterstate.selectors.spread_constraints import HOSTNAME, spread_rules_1_36
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.contract.profile import Point
@@ -50,58 +49,6 @@ def test_default_constraints(factory: Factory) -> None:
     info = Cluster().info(make_pod())
     assert not factory(None, HANDLE).check.applies(info)
     assert factory(args, HANDLE).check.applies(info)
-
-
-@pytest.mark.parametrize(
-    ("args", "text"),
-    [
-        (
-            PodTopologySpreadArgs((), "X"),
-            'defaultingType: Invalid value: "X": must be one of {"System", "List"}',
-        ),
-        (
-            PodTopologySpreadArgs((constraint(),), "System"),
-            'defaultingType: Invalid value: "System": when .defaultConstraints are not empty',
-        ),
-        (
-            PodTopologySpreadArgs((constraint(0),), "List"),
-            "defaultConstraints[0].maxSkew: Invalid value: 0: must be greater than zero",
-        ),
-        (
-            PodTopologySpreadArgs((constraint(key="", action=""),), "List"),
-            "[defaultConstraints[0].topologyKey: Required value: can not be empty, "
-            "defaultConstraints[0].whenUnsatisfiable: Required value: can not be empty]",
-        ),
-        (
-            PodTopologySpreadArgs((constraint(action="Never"),), "List"),
-            'defaultConstraints[0].whenUnsatisfiable: Unsupported value: "Never": '
-            'supported values: "DoNotSchedule", "ScheduleAnyway"',
-        ),
-        (
-            PodTopologySpreadArgs((constraint(label_selector=LabelSelector()),), "List"),
-            "defaultConstraints[0].labelSelector: Forbidden: constraint must not define a selector, "
-            "as they deduced for each pod",
-        ),
-        (
-            PodTopologySpreadArgs((constraint(), constraint(2)), "List"),
-            'defaultConstraints[1]: Duplicate value: "{zone, ScheduleAnyway}"',
-        ),
-    ],
-)
-def test_args_that_1_20_refuses(args: PodTopologySpreadArgs, text: str) -> None:
-    """They are refused when the plugin is built; 1.36 has looked at them before."""
-    with pytest.raises(ConfigError) as caught:
-        pod_topology_spread_1_20(args, HANDLE)
-    assert str(caught.value) == text
-    assert pod_topology_spread_1_36(args, HANDLE).name == "PodTopologySpread"
-
-
-def test_a_key_that_is_no_label_name() -> None:
-    """The text says what is wrong with it."""
-    with pytest.raises(
-        ConfigError, match=r'^defaultConstraints\[0\].topologyKey: Invalid value: "a b": name part must'
-    ):
-        pod_topology_spread_1_20(PodTopologySpreadArgs((constraint(key="a b"),), "List"), HANDLE)
 
 
 def test_without_the_gate_nothing_is_the_default() -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from clusterstate.errors import ConfigError
 from clusterstate.objects import Container, ContainerImage, Pod
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
@@ -20,7 +18,6 @@ from kubescheduler.framework.plugins.node_resources_balanced_allocation import (
 )
 from kubescheduler.framework.plugins.nodes import image_locality_1_20, image_locality_1_36
 from kubescheduler.framework.plugins.resource_scores import (
-    NodeResourcesLeastAllocatedArgs,
     NodeResourcesMostAllocatedArgs,
     RequestedToCapacityRatioArgs,
     node_resources_least_allocated_1_20,
@@ -87,45 +84,6 @@ def test_balanced_allocation_of_1_36() -> None:
     )
     asked = [scoring_of(p).pre_score(cluster.info(ASKED), cluster.snapshot) for p in (plugin, storage)]
     assert asked == [True, False]
-
-
-LEAST, MOST, RATIO = NodeResourcesLeastAllocatedArgs, NodeResourcesMostAllocatedArgs, RequestedToCapacityRatioArgs
-FAULTS: dict[str, tuple[Callable[[Any, Any], Any], Any, str]] = {
-    "least-0": (
-        node_resources_least_allocated_1_20,
-        LEAST((("cpu", 1), ("memory", 0))),
-        "resource Weight of memory should be a positive value, got 0",
-    ),
-    "most-101": (
-        node_resources_most_allocated_1_20,
-        MOST((("cpu", 101), ("memory", 0))),
-        "resource Weight of cpu should be less than 100, got 101",
-    ),
-    "ratio-without-args": (requested_to_capacity_ratio_1_20, None, "at least one point must be specified"),
-    "ratio-not-sorted": (
-        requested_to_capacity_ratio_1_20,
-        RATIO(((5, 0), (5, 11))),
-        "utilization values must be sorted. Utilization[0]==5 >= Utilization[1]==5",
-    ),
-    "ratio-score": (
-        requested_to_capacity_ratio_1_20,
-        RATIO(((5, 11),)),
-        "score values must not be greater than 10. Score[0]==11",
-    ),
-    "ratio-weight": (
-        requested_to_capacity_ratio_1_20,
-        RATIO(SHAPE, (("cpu", 0),)),
-        "resource cpu weight 0 must not be less than 1",
-    ),
-}
-
-
-@pytest.mark.parametrize(("make", "args", "text"), FAULTS.values(), ids=FAULTS)
-def test_faulty_args_of_1_20(make: Callable[[Any, Any], Any], args: Any, text: str) -> None:
-    """The first fault is told when the plugin is made."""
-    with pytest.raises(ConfigError) as caught:
-        make(args, HANDLE)
-    assert str(caught.value) == text
 
 
 MIB = 1 << 20

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from clusterstate.errors import ConfigError, SchedulingError
+from clusterstate.errors import SchedulingError
 from clusterstate.objects import ClaimReference, CSIDriver, ObjectMeta
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.profile import Point
@@ -82,14 +82,6 @@ def test_claims_that_cannot_be_looked_up() -> None:
 
 
 # --- making it -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("seconds", [0, -1])
-def test_a_timeout_has_to_be_positive_in_1_20(seconds: int) -> None:
-    """The text is the release's own."""
-    with pytest.raises(ConfigError) as caught:
-        VolumeBindingSetup.of("1.20", timeout=seconds)
-    assert str(caught.value) == f"invalid BindTimeoutSeconds: {seconds}, must be positive integer"
 
 
 def test_where_it_takes_part() -> None:

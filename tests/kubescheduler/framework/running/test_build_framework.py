@@ -23,10 +23,9 @@ def construction_of(release: str) -> FrameworkConstruction:
     return release_named(release).framework_rules.profiles.construction
 
 
-def built(release: str, profile: Profile, *plugins: Any, **more: Any) -> Any:
-    return build_framework(
-        profile, registry_of([SORT, BINDER, *plugins]), construction_of(release), services_of(release), **more
-    )
+def built(release: str, profile: Profile, *plugins: Any) -> Any:
+    registry = registry_of([SORT, BINDER, *plugins])
+    return build_framework(profile, registry, construction_of(release), services_of(release))
 
 
 def lists(*plugins: Any, **fields: Any) -> Profile:
@@ -38,9 +37,9 @@ def with_list(profile: Profile, point: Point, *entries: Enabled) -> Profile:
     return msgspec.structs.replace(profile, plugins={**profile.plugins, point: entries})
 
 
-def fault(release: str, profile: Profile, *plugins: Any, **more: Any) -> str:
+def fault(release: str, profile: Profile, *plugins: Any) -> str:
     with pytest.raises(ConfigError) as raised:
-        built(release, profile, *plugins, **more)
+        built(release, profile, *plugins)
     return str(raised.value)
 
 
@@ -122,13 +121,6 @@ def test_a_failing_factory(release: str, error: Exception, text: str) -> None:
         )
     line = make.__code__.co_firstlineno + 1
     assert str(raised.value) == text.format(place=f"{__file__}, line {line}: ")
-
-
-def test_args_are_looked_at_before_the_plugin_is_made() -> None:
-    """What 1.20 says about args comes as a failed initialisation."""
-    profile = lists(SCORER, plugin_config=(("Scorer", 7),))
-    text = fault("1.20", profile, SCORER, validate_args=lambda name, args: [f"{name}: {args}"] if args else [])
-    assert text == 'initializing plugin "Scorer": Scorer: 7'
 
 
 @pytest.mark.parametrize(
