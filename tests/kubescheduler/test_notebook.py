@@ -183,15 +183,6 @@ def test_decisions_as_frames(release: str) -> None:
     assert decision.to_arrow().column("node").to_pylist() == ["a", "d", "b", "c"]
 
 
-def test_decisions_as_plain_data() -> None:
-    """The dictionary has what the frame has, by node."""
-    decision = decision_of("1.16")
-    found = decision.to_dict()
-    assert (found["pod"], found["host"], found["fits"]) == ("default/web", "a", ["a", "d"])
-    assert found["scores"]["LeastRequestedPriority"] == decision.score("LeastRequestedPriority")
-    assert found["reasons"] == decision.reasons()
-
-
 @pytest.mark.parametrize("release", RELEASES_TRIED)
 def test_refusals_show_what_they_were_made_of(release: str) -> None:
     """The page has the numbers of a refusal; once the cluster has changed it does without."""

@@ -31,14 +31,6 @@ def test_same_placements_pass(shop: Project) -> None:
     shop.run(passed=1)
 
 
-def test_clusters_of_the_front_door() -> None:
-    """A cluster that Python code made is read for the newest of the two releases, and decided on."""
-    made = Cluster(release="1.16").node("a", cpu=4).node("b", cpu=8)
-    comparison = assert_same_placements("release=1.16", "release=1.36", made, kubescheduler_pod("web", cpu=1))
-    assert [outcome.host for outcome in comparison.pods[0].outcomes] == ["b", "b"]
-    assert made.release == "1.16"
-
-
 def test_runs_that_draw() -> None:
     """With upstream's ties every pod has the share of runs in which it moves; seeds that draw nothing are a fault."""
     made = Cluster(release="1.16").node("a").node("b").node("c")

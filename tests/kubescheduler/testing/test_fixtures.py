@@ -4,31 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from kubescheduler.testing.named_inputs import SharedCluster, spec_of
+from kubescheduler.testing.named_inputs import spec_of
 from tests.kubescheduler.testing.conftest import Project, node, pod
 
 POD = 'POD = {"metadata": {"name": "web"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}\n'
 
 
 def test_cluster_by_marker(project: Project) -> None:
-    """The marker names files beside the test, and wins over the setting."""
+    """The marker names files beside the test, else in the root folder, and wins over the setting; several make one."""
     project.write("pytest.ini", "[pytest]\nkubescheduler_cluster = nowhere.json\n")
-    project.write("sub/two.json", [node("a"), node("b")])
+    project.write("sub/cluster.json", [node("a"), node("b")])
+    project.write("more.json", node("more"))
     project.test(
-        '@pytest.mark.cluster("two.json")\n'
-        'def test(cluster):\n    assert [o.metadata.name for o in cluster.objects] == ["a", "b"]',
-        "sub/test_it.py",
-    )
-    project.run(passed=1)
-
-
-def test_marker_finds_files_in_the_root_folder(project: Project) -> None:
-    """A file that is not beside the test is looked for in the root folder; several make one cluster."""
-    project.write("pytest.ini", "[pytest]\n")
-    project.write("sub/more.json", node("more"))
-    project.test(
-        'pytestmark = pytest.mark.cluster("cluster.json", "more.json")\n'
-        "def test(cluster):\n    assert len(cluster.objects) == 6",
+        '@pytest.mark.cluster("cluster.json", "more.json")\n'
+        'def test(cluster):\n    assert [o.metadata.name for o in cluster.objects] == ["a", "b", "more"]',
         "sub/test_it.py",
     )
     project.run(passed=1)
@@ -52,20 +41,6 @@ def test_cluster_is_read_once(shop: Project) -> None:
         "def test_three(cluster):\n    assert len(cluster.objects) == 1\n"
     )
     shop.run(passed=3)
-
-
-def test_objects_are_defaulted(project: Project) -> None:
-    """What an API server fills in is there: priorities from classes, namespaces, uids."""
-    project.write(
-        "classes.json",
-        [{"kind": "PriorityClass", "metadata": {"name": "high"}, "value": 7}, pod("p", priorityClassName="high")],
-    )
-    project.test(
-        '@pytest.mark.cluster("classes.json")\n'
-        "def test(cluster):\n    pod = cluster.objects[1]\n"
-        '    assert (pod.key, pod.priority, bool(pod.metadata.uid)) == ("default/p", 7, True)'
-    )
-    project.run(passed=1)
 
 
 def test_scheduler_decides_and_runs_on(shop: Project) -> None:
@@ -302,19 +277,6 @@ def test_wrong_pods(call: str, lines: list[str], shop: Project) -> None:
     assert message == ["pytest.UsageError: kubescheduler: " + expected[0], *expected[1:]]
 
 
-def test_pod_of_another_scheduler(shop: Project) -> None:
-    """A pod that no profile answers for has no node, and the message says so."""
-    shop.write("pod.json", pod("web", schedulerName="mine"))
-    shop.test(
-        '@pytest.mark.scheduler("release=1.36")\n'
-        "def test(scheduler):\n"
-        '    placed = scheduler.place("pod.json")\n'
-        '    assert placed == {"default/web": None}\n'
-        '    assert "profile not found" in placed.decisions["default/web"].message\n'
-    )
-    shop.run(passed=1)
-
-
 def test_placed_pod_runs(shop: Project) -> None:
     """A pod that was placed cannot be placed again."""
     shop.write("pod.json", pod("web"))
@@ -323,20 +285,8 @@ def test_placed_pod_runs(shop: Project) -> None:
     assert line.endswith("Pod default/web: it runs on n2; remove it there, or give the pod another name")
 
 
-def test_notes_are_shown_with_a_failure(shop: Project) -> None:
-    """What was left out of the cluster stands beside a test that fails."""
-    shop.write("cluster.json", [node("n1"), {"kind": "Gadget", "metadata": {"name": "g"}}])
-    shop.test("def test(scheduler):\n    assert 0")
-    assert 'kind "Gadget" ignored (1 object): no scheduler reads it' in shop.run(failed=1)
-
-
 def test_description_is_told_in_one_line(project: Project) -> None:
     """A description goes into a message as the text that makes it, files without folders."""
     spec = spec_of("release=1.16,policy=packing.json,percentage-of-nodes-to-score=50", [project.path])
     assert spec.policy_file == str(project.path / "packing.json")
     assert spec.text == "release=1.16,policy=packing.json,percentage-of-nodes-to-score=50"
-
-
-def test_empty_cluster() -> None:
-    """A cluster of nothing is a cluster without objects."""
-    assert SharedCluster().objects == []

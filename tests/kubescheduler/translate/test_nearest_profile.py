@@ -7,9 +7,6 @@ from typing import Any
 import pytest
 
 from clusterstate.errors import ConfigError
-from kubescheduler.releases.lookup import RELEASES
-from kubescheduler.translate.policy_source import provider_source
-from kubescheduler.translate.translating import translate
 from tests.support.configuring.translating import (
     about,
     anti_affinity,
@@ -257,11 +254,3 @@ def test_every_line_has_an_origin() -> None:
     )
     assert fit.origin == "default of 1.16: GeneralPredicates"
     assert fit.value["weight"].origin == "from priorities[0] Fill (weight 3)"
-
-
-def test_the_weights_of_providers_are_those_of_their_release() -> None:
-    """1.20's DefaultProvider has PodTopologySpread 2, that of 1.16 SelectorSpreadPriority 1."""
-    for release, weight in (("1.16", 1), ("1.20", 2)):
-        found = translate(provider_source("DefaultProvider", release, RELEASES[release].gates.resolve({})), "1.36")
-        assert enabled(found, "multiPoint")["PodTopologySpread"] == weight
-        assert enabled(found, "multiPoint")["TaintToleration"] == 1
