@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import sys
 import threading
@@ -76,38 +77,32 @@ def named(obj: ClusterObject) -> str:
     return " ".join(key_of(obj))
 
 
-class _Store:
-    """Entries that several ``Entries`` share: each sees the first so many of them."""
-
-    def __init__(self, entries: list[Entry], positions: dict[Key, int]) -> None:
-        self.entries = entries
-        self.positions = positions
-        self.lock = threading.Lock()
-
-
 class Entries:
-    """Entries in order, at most one of a key. Never changes; adding to the newest copies nothing."""
+    """Entries in order, at most one of a key. Never changes; adding to the newest copies nothing.
 
-    __slots__ = ("_size", "_store")
+    Several share what is kept: each sees the first so many.
+    """
+
+    __slots__ = ("_kept", "_lock", "_positions", "_size")
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
-        kept: list[Entry] = []
-        positions: dict[Key, int] = {}
+        self._kept: list[Entry] = []
+        self._positions: dict[Key, int] = {}
+        self._lock = threading.Lock()
         for entry in entries:
-            _put(kept, positions, entry)
-        self._store = _Store(kept, positions)
-        self._size = len(kept)
+            _put(self._kept, self._positions, entry)
+        self._size = len(self._kept)
 
     def __len__(self) -> int:
         return self._size
 
     def __iter__(self) -> Iterator[Entry]:
-        return islice(self._store.entries, self._size)
+        return islice(self._kept, self._size)
 
     def find(self, key: Key) -> Entry | None:
         """The entry of that key, None when there is none."""
-        position = self._store.positions.get(key)
-        return None if position is None or position >= self._size else self._store.entries[position]
+        position = self._positions.get(key)
+        return None if position is None or position >= self._size else self._kept[position]
 
     def added(self, entries: Iterable[Entry]) -> Entries:
         """With more; one of a key that is there takes its place. Raises DecodeError for a node or pod that is there."""
@@ -117,19 +112,14 @@ class Entries:
         text = "metadata.name: already in the cluster; give it another name, or remove the other first"
         if problems := [f"{kind} {name}: {text}" for kind, name in more_than_one]:
             raise DecodeError(problems)
-        store = self._store
-        with store.lock:
-            if there or len(store.entries) != self._size:
+        with self._lock:
+            if there or len(self._kept) != self._size:
                 return Entries((*self, *more))
             for entry in more:
-                _put(store.entries, store.positions, entry)
-            return self._seeing(store)
-
-    @classmethod
-    def _seeing(cls, store: _Store) -> Entries:
-        out = cls.__new__(cls)
-        out._store, out._size = store, len(store.entries)
-        return out
+                _put(self._kept, self._positions, entry)
+            out = copy.copy(self)
+            out._size = len(self._kept)
+            return out
 
 
 def _put(entries: list[Entry], positions: dict[Key, int], entry: Entry) -> None:
