@@ -1,4 +1,4 @@
-"""What is wrong with the args of plugins, in the words of 1.20 and of 1.21."""
+"""What is wrong with the args of plugins, in the words of 1.20 to 1.22."""
 
 from __future__ import annotations
 
@@ -14,8 +14,12 @@ from kubescheduler.framework.args.field_errors import refuse
 from kubescheduler.framework.plugins.default_preemption import DefaultPreemptionArgs
 from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityArgs, inter_pod_affinity_1_21
 from kubescheduler.framework.plugins.node_affinity import NodeAffinityArgs
-from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitArgs
-from kubescheduler.framework.plugins.nodes import NodeLabelArgs, node_label_1_21
+from kubescheduler.framework.plugins.node_resources_fit import (
+    NodeResourcesFitArgs,
+    ScoringStrategy,
+    node_resources_fit_1_22,
+)
+from kubescheduler.framework.plugins.nodes import NodeLabelArgs, node_label_1_21, node_label_1_22
 from kubescheduler.framework.plugins.plugin_record import args_errors
 from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs, pod_topology_spread_1_21
 from kubescheduler.framework.plugins.resource_scores import (
@@ -25,9 +29,10 @@ from kubescheduler.framework.plugins.resource_scores import (
     node_resources_least_allocated_1_21,
     node_resources_most_allocated_1_21,
     requested_to_capacity_ratio_1_21,
+    requested_to_capacity_ratio_1_22,
     shape_error_1_20,
 )
-from kubescheduler.framework.plugins.services import ServiceAffinityArgs
+from kubescheduler.framework.plugins.services import ServiceAffinityArgs, service_affinity_1_22
 from kubescheduler.framework.plugins.volume_binding import VolumeBindingArgs, volume_binding_1_21
 from kubescheduler.releases import v1_20
 from tests.support.configuring.component_build import (
@@ -360,10 +365,32 @@ def test_shapes_1_20(shape: list[tuple[int, int]], text: str | None) -> None:
             "bindTimeoutSeconds: Invalid value: -1: invalid BindTimeoutSeconds, should not be a negative value",
             id="timeout",
         ),
+        pytest.param(node_label_1_22, None, "want args to be of type NodeLabelArgs, got <nil>", id="label"),
+        pytest.param(
+            service_affinity_1_22, None, "want args to be of type ServiceAffinityArgs, got <nil>", id="service"
+        ),
+        pytest.param(
+            requested_to_capacity_ratio_1_22,
+            None,
+            "want args to be of type RequestedToCapacityRatioArgs, got <nil>",
+            id="ratio",
+        ),
+        pytest.param(
+            node_resources_fit_1_22,
+            NodeResourcesFitArgs(scoring_strategy=ScoringStrategy("Best")),
+            "scoring strategy Best is not supported",
+            id="strategy",
+        ),
+        pytest.param(
+            node_resources_fit_1_22,
+            NodeResourcesFitArgs(scoring_strategy=ScoringStrategy(resources=(("cpu", 101),))),
+            "resources[0].weight: Invalid value: 101: resource weight of cpu not in valid range (0, 100]",
+            id="weight",
+        ),
     ],
 )
 def test_all_faults_are_told_with_their_fields(make: Callable[..., Any], args: Any, text: str) -> None:
-    """At once."""
+    """At once, when 1.21 and 1.22 make the plugin."""
     with pytest.raises(ConfigError) as refusal:
         make(args, HANDLE)
     assert str(refusal.value) == text
