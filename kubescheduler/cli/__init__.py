@@ -6,6 +6,7 @@ Modules are imported when their command runs, so that ``--help`` answers at once
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Iterable, Mapping
 from typing import Any, TextIO
@@ -146,7 +147,6 @@ def _value(option: click.Option | None, value: Any) -> Any:
 def _discard_output(stream: TextIO | None = None) -> None:
     """So that what is still to be flushed at the end of the process makes no noise."""
     import contextlib
-    import os
 
     with contextlib.suppress(OSError, ValueError):  # a stream of a caller in Python may have no descriptor
         os.dup2(os.open(os.devnull, os.O_WRONLY), (stream or sys.stdout).fileno())
@@ -205,8 +205,6 @@ def _terminated(number: int, _: object) -> None:
 
 def _open_streams() -> None:
     """A standard stream that the caller has closed is one with nothing in it."""
-    import os
-
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             nothing = os.open(os.devnull, os.O_RDWR)
@@ -284,8 +282,6 @@ def unexpected_problem(error: Exception) -> str:
 
 
 def _write_details(error: Exception) -> None:
-    import os
-
     path = os.environ.get(TRACEBACK)
     if not path:
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -308,8 +309,6 @@ def _engines_of(
 
     Raises ConfigError with the faults of all.
     """
-    import os
-
     import msgspec
 
     from clusterstate.errors import ConfigError, attempt

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
@@ -85,8 +86,6 @@ class EngineOptions(NamedTuple):
 
     def spec(self) -> EngineSpec:
         """What the options describe; plugins are loaded first. Raises ConfigError with every one that cannot be."""
-        import os
-
         from kubescheduler.engine.engine_flags import max_pd_volumes
         from kubescheduler.engine.plugin_options import plugins_for
         from kubescheduler.engine.spec import EngineSpec

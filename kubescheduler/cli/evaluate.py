@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 from kubescheduler.cli.common_options import FEATURE_GATES, RELEASE
@@ -24,8 +26,6 @@ def evaluate(release: str, feature_gates: str) -> None:
     Example:
       kubescheduler evaluate --release 1.16 < scenarios.jsonl
     """
-    import sys
-
     from clusterstate.errors import InputError
     from kubescheduler.engine.evaluate_protocol import evaluate as answers
     from kubescheduler.sources.files import text_lines

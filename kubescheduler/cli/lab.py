@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -139,7 +140,6 @@ def lab(
       kubescheduler lab list
     """
     import importlib.util
-    import os
 
     if not all(map(importlib.util.find_spec, ("starlette", "uvicorn"))):
         raise click.UsageError(EXTRA)
@@ -156,8 +156,6 @@ def list_exercises() -> int:
 
     MINUTES is what a student needs, TEACHER what the teacher says before and asks after.
     """
-    import sys
-
     from kubescheduler.cli.output import screen_of, table
     from kubescheduler.lab.exercises.exercise_reading import shipped_exercise, shipped_names
 
@@ -222,7 +220,6 @@ def check(folder: str, everybody: bool, work: str | None, tier: int | None, outp
       kubescheduler lab check --all class
       kubescheduler lab check exercises/taints --work exercises/taints/solution -o junit
     """
-    import sys
     from pathlib import Path
 
     from kubescheduler.cli.ended_process import in_a_process_of_its_own
@@ -259,8 +256,6 @@ def check(folder: str, everybody: bool, work: str | None, tier: int | None, outp
 
 def _check_all(folder: Path, work: str | None, tier: int | None, output: str) -> int:
     """The table of a class. 0: everybody has solved everything; 2: some files could not be judged."""
-    import sys
-
     from kubescheduler.cli.output import Toned, screen_of, table
     from kubescheduler.lab.exercises.classroom import ClassBoard, as_rows
     from kubescheduler.sources.sanitize import json_text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -158,7 +159,6 @@ def _weighed(translation: Translation, cluster: tuple[str, ...]) -> Translation:
 
 
 def _text(policy: str) -> str:
-    import sys
     from pathlib import Path
 
     from clusterstate.errors import ConfigError
@@ -200,8 +200,6 @@ def _rendered(translation: Translation, output: str, *, bare: bool) -> Iterator[
 
 def _tables(translation: Translation) -> Iterator[str]:
     """The notes, then the shares of the scores before and after."""
-    import sys
-
     from kubescheduler.cli.output import NONE, screen_of, table
     from kubescheduler.translate.translating import note_lines
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -121,8 +122,6 @@ def schedule(
 
 def _shown(output: str, explaining: Explaining | None, notes: Sequence[str], decisions: Iterable[Any]) -> Iterator[str]:
     """For people, and as documents."""
-    import sys
-
     from kubescheduler.cli.decision_output import decision_document, rendered
     from kubescheduler.cli.output import screen_of
 
@@ -253,8 +252,6 @@ def _decisions(
 ) -> Iterator[Any]:
     """The decision on each pod, or its BulkPlacement, each bound before the next. hosts: gets the node of each pod.
     A bar would spoil what is streamed to the same terminal."""
-    import sys
-
     from kubescheduler.cli.progress import progress
     from kubescheduler.core.decision import Decision
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import os
 import sys
 from functools import partial
 from typing import TYPE_CHECKING
@@ -160,8 +162,6 @@ def sweep(
 
 def _files_of(places: Sequence[ClusterPlace], out: str) -> list[str]:
     """Names of files; of a server's cluster one that is saved now, unless it was saved before. Raises InputError."""
-    import os
-
     from kubescheduler.cli.cluster_files import check_target, save_server_cluster
 
     names: list[str] = []
@@ -178,8 +178,6 @@ def _files_of(places: Sequence[ClusterPlace], out: str) -> list[str]:
 
 def _configurations(specs: Sequence[str], grids: Sequence[str], extenders: str) -> list[Configuration]:
     """All of them, the default one if there is none. Raises ConfigError with the faults of all."""
-    import os
-
     import msgspec
 
     from clusterstate.errors import ConfigError, attempt
@@ -209,8 +207,6 @@ def _configurations(specs: Sequence[str], grids: Sequence[str], extenders: str) 
 
 def _pod_files(paths: Sequence[str]) -> tuple[str, ...]:
     """The files of --pods. Raises InputError with every one that is not there."""
-    import os
-
     from clusterstate.errors import InputError
     from kubescheduler.sources.files import is_special
     from kubescheduler.sweep.cases import manifests
@@ -232,9 +228,6 @@ def _tell_of_twins(number: int) -> None:
 
 
 def _runner(scheduler: str | None, workers: int | None) -> Runner:
-    import functools
-    import os
-
     if scheduler is not None:
         from kubescheduler.sweep.sweeping import run_on_dask
 

@@ -24,15 +24,16 @@ def scenario(name: str, *queries: dict[str, Any], **more: Any) -> str:
     return json.dumps({"id": name, "cluster": {"nodes": [NODE]}, "queries": queries, **more})
 
 
-def results(kubescheduler: Run, *lines: str) -> list[dict[str, Any]]:
-    outcome = kubescheduler("evaluate", "--release", "1.16", stdin="\n".join(lines).encode())
+def ask(kubescheduler: Run, release: str, *lines: str) -> list[dict[str, Any]]:
+    """The answers of a release."""
+    outcome = kubescheduler("evaluate", "--release", release, stdin="\n".join(lines).encode())
     assert (outcome.status, outcome.err) == (0, "")
     return [json.loads(line) for line in outcome.out.splitlines()]
 
 
 def test_one_line_per_query(kubescheduler: Run) -> None:
     """Results come in order, one for each query; empty lines are passed over."""
-    found = results(kubescheduler, scenario("a", query("p"), query("q", "64")), "", scenario("b", query("r")))
+    found = ask(kubescheduler, "1.16", scenario("a", query("p"), query("q", "64")), "", scenario("b", query("r")))
     assert [(r["scenario"], r["query"], r["best"], r["error"]) for r in found] == [
         ("a", "p", ["n1"], None),
         ("a", "q", [], None),
@@ -44,8 +45,8 @@ def test_one_line_per_query(kubescheduler: Run) -> None:
 def test_a_sequence_is_one_run(kubescheduler: Run) -> None:
     """In a sequence each pod is bound before the next; otherwise every query sees the cluster as it was."""
     queries = (query("p", "3"), query("q", "3"))
-    assert [r["best"] for r in results(kubescheduler, scenario("a", *queries))] == [["n1"], ["n1"]]
-    assert [r["best"] for r in results(kubescheduler, scenario("a", *queries, sequence=True))] == [["n1"], []]
+    assert [r["best"] for r in ask(kubescheduler, "1.16", scenario("a", *queries))] == [["n1"], ["n1"]]
+    assert [r["best"] for r in ask(kubescheduler, "1.16", scenario("a", *queries, sequence=True))] == [["n1"], []]
 
 
 @pytest.mark.parametrize(
@@ -103,7 +104,7 @@ def test_a_sequence_is_one_run(kubescheduler: Run) -> None:
 )
 def test_faults_do_not_end_it(kubescheduler: Run, line: str, parts: list[str]) -> None:
     """A bad line or query is answered with its error, and what follows is answered as ever."""
-    bad, good = results(kubescheduler, line, scenario("b", query("p")))
+    bad, good = ask(kubescheduler, "1.16", line, scenario("b", query("p")))
     assert bad["error"]
     assert all(part in bad["error"] for part in parts)
     assert not any(word in bad["error"] for word in ("Error", "NoneType", ".py", "object has no"))
@@ -136,13 +137,6 @@ def test_answers_come_at_once(folder: Path) -> None:
 
 
 # --- configurations, events and notes ------------------------------------------------------
-
-
-def ask(kubescheduler: Run, release: str, *lines: str) -> list[dict[str, Any]]:
-    """The answers of a release."""
-    outcome = kubescheduler("evaluate", "--release", release, stdin="\n".join(lines).encode())
-    assert (outcome.status, outcome.err) == (0, "")
-    return [json.loads(line) for line in outcome.out.splitlines()]
 
 
 def v1alpha1(**keys: Any) -> dict[str, Any]:

@@ -28,22 +28,6 @@ def plugin(method: str, name: str = 'name = "Mine"') -> str:
 
 
 PLUGIN_FAULTS = {
-    "raises": (
-        plugin("def filter(self, state, pod, node_info): return {}['no']"),
-        ".py, line 4: plugin Mine, filter, pod default/web, node n1: KeyError: 'no'",
-    ),
-    "true": (
-        plugin("def filter(self, state, pod, node_info): return True"),
-        ".py, line 4: plugin Mine, filter, pod default/web, node n1: it answers None or a Status, not True",
-    ),
-    "a float": (
-        plugin("def score(self, state, pod, node_info): return 0.5"),
-        "plugin Mine, score, pod default/web, node n1: a score is a whole number, not 0.5",
-    ),
-    "raises before": (
-        plugin("def pre_filter(self, state, pod, snapshot): raise ValueError('odd')"),
-        ".py, line 4: plugin Mine, pre_filter, pod default/web: ValueError: odd",
-    ),
     "signature": (
         plugin("def filter(self, pod): return None"),
         "filter is called with 3 arguments, and does not take them",
