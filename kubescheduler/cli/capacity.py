@@ -60,13 +60,11 @@ def capacity(
     from kubescheduler.cli.output import echo
 
     check_standard_input(cluster, pod_files)
-    reading = engine.reading
     problems: list[str] = []
     with nothing_collected():
         configured = attempt(problems, engine.engine)
-        there = attempt(problems, read_shown, cluster, **reading)
-        how = (reading["release"], reading["defaulting"], reading["validate"])
-        asked = attempt(problems, read_pods_for, there, pod_files, *how)
+        there = attempt(problems, read_shown, cluster, **engine.reading)
+        asked = attempt(problems, read_pods_for, there, pod_files, engine.reading)
         if configured is None or there is None or asked is None or problems:
             raise InputError(problems)
         there = there.with_accompanying(asked.accompanying)

@@ -6,8 +6,9 @@ import gc
 import sys
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Unpack
 
 import click
 import msgspec
@@ -17,10 +18,9 @@ from clusterstate.manifests.decode import Item, notes_on
 from clusterstate.manifests.fields import STRICT, Accepted, Judgement, Strictness, strictness_of
 from clusterstate.manifests.kinds import KINDS, encode_object
 from clusterstate.objects import ClusterObject, Pod
-from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.cli.cluster_options import ClusterPlace, ServerCluster
-from kubescheduler.cli.engine_options import EngineOptions, remark, remarks
+from kubescheduler.cli.engine_options import EngineOptions, Reading, remark, remarks
 from kubescheduler.cli.output import list_document
 from kubescheduler.cli.progress import progress
 from kubescheduler.engine.spec import Engine
@@ -55,20 +55,15 @@ def read_inputs(
     pod_files: Sequence[str],
     *,
     pending: bool,
-    defaulting: bool,
     keep_manifests: bool,
-    release: str = DEFAULT_RELEASE,
-    validate: Judgement | None = None,
-    gates: Mapping[str, bool] | None = None,
+    **reading: Unpack[Reading],
 ) -> Inputs:
     """Reads everything a command names; a progress bar on a terminal. Raises DecodeError with every fault."""
     problems: list[str] = []
-
-    how: dict[str, Any] = {"keep_manifests": keep_manifests, "validate": validate, "gates": gates}
-    there = attempt(problems, read_shown, cluster, release, defaulting, **how)
+    there = attempt(problems, partial(read_shown, cluster, keep_manifests=keep_manifests, **reading))
     asked: PodsToPlace | None = None
     if not pending:
-        asked = attempt(problems, read_pods_for, there, pod_files, release, defaulting, validate)
+        asked = attempt(problems, read_pods_for, there, pod_files, reading)
     elif there is not None:
         asked = PodsToPlace(there.pending())
     if there is None or asked is None:
@@ -132,27 +127,39 @@ def read_question(
     return configured, there
 
 
-def read_pods_for(
-    cluster: Cluster | None,
-    paths: Sequence[str],
-    release: str,
-    defaulting: bool,
-    validate: Judgement | None = None,
-) -> PodsToPlace:
+def read_pods_for(cluster: Cluster | None, paths: Sequence[str], reading: Reading) -> PodsToPlace:
     """The pods to schedule. Without a cluster just what is wrong with them alone: nothing is defaulted."""
     return read_pods_to_place(
         paths,
         cluster,
         stdin=sys.stdin.buffer,
-        defaulting=defaulting and cluster is not None,
-        release=release,
-        strictness=judged_like(cluster, validate),
+        defaulting=reading["defaulting"] and cluster is not None,
+        release=reading["release"],
+        strictness=_judged_like(cluster, reading),
     )
 
 
-def judged_like(cluster: Cluster | None, validate: Judgement | None) -> Strictness:
+def read_workload_for(
+    cluster: Cluster, paths: Sequence[str], reading: Reading, *, beside: Iterable[ClusterObject] = (), **more: Any
+) -> tuple[Workload, list[str]]:
+    """What comes to a cluster, and notes. beside: what is there as well. more: see ``read_workload``."""
+    from kubescheduler.simulation.workload_files import read_workload
+
+    return read_workload(
+        paths,
+        [*cluster.objects, *beside],
+        stdin=sys.stdin.buffer,
+        defaulting=reading["defaulting"],
+        release=reading["release"],
+        strictness=_judged_like(cluster, reading),
+        **more,
+    )
+
+
+def _judged_like(cluster: Cluster | None, reading: Reading) -> Strictness:
     """How pods for a cluster are judged: strictly unless an option says otherwise, and for the same API server."""
-    return strictness_of(validate, STRICT).under(Accepted() if cluster is None else cluster.strictness.accepted)
+    accepted = Accepted() if cluster is None else cluster.strictness.accepted
+    return strictness_of(reading["validate"], STRICT).under(accepted)
 
 
 def _without(cluster: Cluster, keys: Container[str], problems: list[str]) -> Cluster:

@@ -73,11 +73,10 @@ class AskedPods(NamedTuple):
         Raises DecodeError with every fault.
         """
         from clusterstate.errors import DecodeError
-        from kubescheduler.cli.cluster_files import judged_like, notes_on_cluster, read_inputs, read_shown
+        from kubescheduler.cli.cluster_files import notes_on_cluster, read_inputs, read_shown, read_workload_for
         from kubescheduler.comparison.running_pods import running_pods, without_stayers
         from kubescheduler.releases.lookup import daemons_among
         from kubescheduler.simulation.pods_to_place import joined
-        from kubescheduler.simulation.workload_files import read_workload
         from kubescheduler.sources.cluster_input import swapped
 
         reading, files = self.reading(specs), self.pod_files
@@ -90,16 +89,8 @@ class AskedPods(NamedTuple):
             picked = running_pods(there.objects, self.running)
             remarks([*notes_on_cluster(there), *picked.notes])
             return there.objects, picked.pods
-        workload, notes = read_workload(
-            files,
-            there,
-            stdin=sys.stdin.buffer,
-            defaulting=reading["defaulting"],
-            release=reading["release"],
-            strictness=judged_like(there, self.validate),
-            daemons=daemons_among([spec.release for spec in specs] or [DEFAULT_RELEASE]),
-            running=True,
-        )
+        daemons = daemons_among([spec.release for spec in specs] or [DEFAULT_RELEASE])
+        workload, notes = read_workload_for(there, files, reading, daemons=daemons, running=True)
         if fault := swapped((arrival.node for arrival in workload.nodes), there):
             raise DecodeError(f"{', '.join(files)}: {fault}")
         asked = without_stayers([*workload.in_order(), *workload.placed()])

@@ -207,32 +207,19 @@ def _refuse_unread(question: str) -> None:
 
 
 def _workload(
-    there: Cluster,
-    shapes: list[Shape],
-    files: tuple[str, ...],
-    engine: EngineOptions,
-    *,
-    pending: bool,
+    there: Cluster, shapes: list[Shape], files: tuple[str, ...], engine: EngineOptions, *, pending: bool
 ) -> Workload:
     """What is to run. Raises DecodeError with every fault."""
     from kubescheduler.api.nodes import with_daemons
-    from kubescheduler.cli.cluster_files import judged_like, notes_where_daemons_count
+    from kubescheduler.cli.cluster_files import notes_where_daemons_count, read_workload_for
     from kubescheduler.planning.node_trials import pending_pods
-    from kubescheduler.simulation.workload_files import read_workload
 
     seen = notes_where_daemons_count(there)
     if not files:
         remarks(seen)
         return with_daemons(there, pending_pods(there, engine.release), shapes)
-    workload, notes = read_workload(
-        files,
-        [*there.objects, *(shape.template for shape in shapes)],
-        stdin=sys.stdin.buffer,
-        defaulting=not engine.no_defaulting,
-        pending=pending,
-        release=engine.release,
-        strictness=judged_like(there, engine.validate),
-    )
+    templates = [shape.template for shape in shapes]
+    workload, notes = read_workload_for(there, files, engine.reading, beside=templates, pending=pending)
     remarks((*seen, *notes))
     return with_daemons(there, workload, shapes)
 

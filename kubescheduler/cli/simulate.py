@@ -156,25 +156,13 @@ def _print_event(event: RunEvent) -> None:
 
 
 def _inputs(
-    cluster: tuple[ClusterPlace, ...],
-    files: tuple[str, ...],
-    pending: bool,
-    engine: EngineOptions,
+    cluster: tuple[ClusterPlace, ...], files: tuple[str, ...], pending: bool, engine: EngineOptions
 ) -> tuple[Cluster, Workload]:
     """The cluster and the workload. Raises DecodeError with every fault."""
-    from kubescheduler.cli.cluster_files import judged_like, notes_on_cluster, read_shown
-    from kubescheduler.simulation.workload_files import read_workload
+    from kubescheduler.cli.cluster_files import notes_on_cluster, read_shown, read_workload_for
 
     there = read_shown(cluster, **engine.reading)
-    workload, notes = read_workload(
-        files,
-        there,
-        stdin=sys.stdin.buffer,
-        defaulting=not engine.no_defaulting,
-        pending=pending,
-        release=engine.release,
-        strictness=judged_like(there, engine.validate),
-    )
+    workload, notes = read_workload_for(there, files, engine.reading, pending=pending)
     nodes = [arrival.node for arrival in workload.nodes]
     remarks((*(there.notes if nodes else notes_on_cluster(there)), *notes, *workload.controllers))
     return there, workload
