@@ -64,9 +64,12 @@ def tables() -> dict[str, str]:
         "policy keys": policy_keys(),
         "settings": settings(),
         **plugin_tables(),
-        **metrics_tables(),
-        **run_flag_tables(),
-        **release_tables(),
+        "own metrics": _table(own=True),
+        "library metrics": _table(own=False),
+        "run flags": "\n\n".join(filter(None, map(_section, SECTIONS))),
+        "time line": "\n\n".join(_releases()),
+        "release matrix": release_matrix(),
+        "what scores by default": scoring_by_default(),
         **speed_tables(),
     }
 
@@ -222,15 +225,6 @@ def _code(factory: Callable[..., Any]) -> str:
 NONE = "–"
 
 
-def release_tables() -> dict[str, str]:
-    """Name → Markdown."""
-    return {
-        "time line": "\n\n".join(_releases()),
-        "release matrix": release_matrix(),
-        "what scores by default": scoring_by_default(),
-    }
-
-
 # --- matrix ------------------------------------------------------------------------------------
 
 
@@ -323,11 +317,6 @@ def _answer(answer: Any) -> str:
 OWN = "scheduler_"
 
 
-def metrics_tables() -> dict[str, str]:
-    """Name → Markdown."""
-    return {"own metrics": _table(own=True), "library metrics": _table(own=False)}
-
-
 def _table(*, own: bool) -> str:
     """A row for each way in which a metric is defined; releases that define it alike share one."""
     rows: dict[tuple[str, str, str, str], list[str]] = {}
@@ -361,11 +350,6 @@ def _standing(family: Family, visibility: Visibility) -> str:
 
 NOT_THERE, EMPTY = "–", '""'
 """What stands for a flag that a release does not have, and for an empty default."""
-
-
-def run_flag_tables() -> dict[str, str]:
-    """Name → Markdown."""
-    return {"run flags": "\n\n".join(filter(None, map(_section, SECTIONS)))}
 
 
 def _section(section: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import TypeVar
 
 import attrs
 import msgspec
@@ -82,9 +81,6 @@ def _scale(trials: Trials, resource: str, asked: int, least: int, of: str, lower
     if largest > 0:
         yield Scale(largest, proposal, guess)
 
-
-T = TypeVar("T")
-R = TypeVar("R", PodSpec, Affinity, NodeSelectorTerm, TopologySpreadConstraint)
 
 SYSTEM_TAINTS = "node.kubernetes.io/"
 """Taints that Kubernetes itself puts on nodes begin so: to tolerate one is a larger change than another."""
