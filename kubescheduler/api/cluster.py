@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any, Self
 
-from clusterstate.errors import ConfigError, DecodeError, nearest
+from clusterstate.errors import ConfigError, DecodeError
 from clusterstate.manifests.decode import Item
 from clusterstate.manifests.fields import strictness_of
 from clusterstate.objects import Node, Pod, PriorityClass
@@ -32,6 +32,7 @@ from kubescheduler.inputs.given import (
     found_in,
     given_again,
     key_of,
+    nearest_name,
     read_paths,
     refuse,
     shared,
@@ -541,8 +542,7 @@ class Cluster(CopiedAsItself):
         found = self._find(kind, name)
         if found is not None:
             return found
-        names = [key[1] for entry in self._entries if (key := entry.key)[0] == kind]
-        close = nearest(name, [*names, *(each.partition("/")[2] for each in names if "/" in each)])
+        close = nearest_name(name, (key[1] for entry in self._entries if (key := entry.key)[0] == kind))
         raise DecodeError(f"there is no {kind.lower()} {name} in the cluster{close}")
 
     def _nodes(self, names: Any, edit: Edit) -> Self:

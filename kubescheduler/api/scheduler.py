@@ -178,12 +178,8 @@ class Scheduler(NotPickled):
         >>> scheduler.decide("big").message
         '0/1 nodes are available: 1 Insufficient cpu.'
         """
-        pods = self._pods(pod, "pod")
-        if len(pods) > 1:
-            raise DecodeError(
-                f"decide takes one pod, found {', '.join(key_of(p)[1] for p in pods)}; use run for several"
-            )
-        return self._hinted(self._running.decide(pods[0], preempt=preempt, thorough=thorough))
+        one = self._one_pod(pod, "decide", "; use run for several")
+        return self._hinted(self._running.decide(one, preempt=preempt, thorough=thorough))
 
     @in_turn
     def hints(self, pod: Any, node: str | None = None, *, top: int | None = 10, pairs: bool = True) -> PodHints:
@@ -200,10 +196,7 @@ class Scheduler(NotPickled):
         'ask for 2 cpu instead of 3'
         """
         refuse([*wrong_type("node", node, TEXT, "the name of a node"), *wrong_number("top", top, 1)])
-        pods = self._pods(pod, "pod")
-        if len(pods) > 1:
-            raise DecodeError(f"hints takes one pod, found {', '.join(key_of(p)[1] for p in pods)}")
-        return self.hint_search().hints(pods[0], node=node or "", top=top, pairs=pairs)
+        return self.hint_search().hints(self._one_pod(pod, "hints"), node=node or "", top=top, pairs=pairs)
 
     @in_turn
     def hint_search(self) -> HintSearch:
@@ -290,6 +283,13 @@ class Scheduler(NotPickled):
         if decision.host is not None:
             self.bind(decision)
         return decision
+
+    def _one_pod(self, given: Any, method: str, instead: str = "") -> Pod:
+        pods = self._pods(given, "pod")
+        if len(pods) != 1:
+            names = ", ".join(key_of(pod)[1] for pod in pods)
+            raise DecodeError(f"{method} takes one pod, found {f'{names}{instead}' if names else 'none'}")
+        return pods[0]
 
     def _pods(self, given: Any, what: str) -> list[Pod]:
         to_place = self._read.to_place(given, what)

@@ -72,6 +72,12 @@ def key_of(obj: ClusterObject) -> Key:
     return type(obj).__name__, name
 
 
+def nearest_name(name: str, names: Iterable[str]) -> str:
+    """``; did you mean …?`` of the nearest of names, with and without their namespaces; empty if none is near."""
+    known = list(names)
+    return nearest(name, [*known, *(each.partition("/")[2] for each in known if "/" in each)])
+
+
 def named(obj: ClusterObject) -> str:
     """``Pod default/web-1``: an object as errors name it."""
     return " ".join(key_of(obj))
@@ -408,8 +414,7 @@ class PodAsking(msgspec.Struct, frozen=True, eq=False):
         return merged([before, PodsToPlace(pods, accompanying=others), read])
 
     def _nearest(self, name: str) -> str:
-        names = [key_of(obj)[1] for obj in self.objects if isinstance(obj, Pod)]
-        return nearest(name, [*names, *(each.partition("/")[2] for each in names)])
+        return nearest_name(name, (key_of(obj)[1] for obj in self.objects if isinstance(obj, Pod)))
 
     def _runs(self, pod: Pod) -> str:
         """Why a pod cannot be decided: it runs already; else empty."""

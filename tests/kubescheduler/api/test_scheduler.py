@@ -424,10 +424,20 @@ CHECKED_POLICY: Any = {"kind": "Policy", "apiVersion": "v1"}
 NONE: Any = None
 FIVE: Any = 5
 
+_TEMPLATE: Any = {"spec": {"nodeSelector": {"disk": "ssd"}, "containers": [{"name": "c"}]}}
+NOWHERE: Any = {
+    "apiVersion": "apps/v1",
+    "kind": "DaemonSet",
+    "metadata": {"name": "x"},
+    "spec": {"template": _TEMPLATE},
+}
+"""What has a pod on no node."""
+
 CALLS: dict[str, tuple[Callable[[], object], str]] = {
     "decide: 5": (lambda: checking_scheduler().decide(5), f"pod: {THING} 5"),
     "decide: None": (lambda: checking_scheduler().decide(None), f"pod: {THING} null"),
     "decide: no pods": (lambda: checking_scheduler().decide([]), "pod: no"),
+    "decide: no node": (lambda: checking_scheduler().decide(NOWHERE), "decide takes one pod, found none"),
     "decide: no name": (
         lambda: checking_scheduler().decide({}),
         "metadata.name: missing; every object needs a name",
