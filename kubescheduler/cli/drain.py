@@ -82,10 +82,6 @@ def drain(
     cluster: tuple[ClusterPlace, ...],
     nodes: tuple[str, ...],
     selector: str | None,
-    ignore_daemonsets: bool,
-    delete_emptydir_data: bool,
-    force: bool,
-    disable_eviction: bool,
     pod_selector: str | None,
     grace_period: int | None,
     order: bool,
@@ -95,6 +91,7 @@ def drain(
     kubernetes_upgrade: str | None,
     engine: EngineOptions,
     output: str,
+    **evicts: bool,
 ) -> int:
     """Say what happens when the NODEs of CLUSTER are drained, as kubectl drain does it.
 
@@ -112,7 +109,6 @@ def drain(
     """
     from clusterstate.errors import InputError, attempt
     from kubescheduler.api.disruptions import drain_of, flags_for, named_nodes
-    from kubescheduler.api.engine_choice import tie_break_of
     from kubescheduler.cli.cluster_files import notes_on_cluster, read_question
     from kubescheduler.cli.decision_output import displaced_status
     from kubescheduler.cli.output import echo
@@ -130,20 +126,11 @@ def drain(
         raise InputError(problems)
     configured, there = read
     names = named_nodes(there, nodes, selector)
-    flags = flags_for(
-        there,
-        None if wanted.upgrade is not None else names,
-        pod_selector,
-        ignore_daemonsets=ignore_daemonsets,
-        delete_emptydir_data=delete_emptydir_data,
-        force=force,
-        disable_eviction=disable_eviction,
-    )
+    flags = flags_for(there, None if wanted.upgrade is not None else names, pod_selector, **evicts)
     remarks(notes_on_cluster(there, reads_daemon_sets=surge is not None))
     if grace_period is not None:
         remark(f"--grace-period {grace_period}: pods end at once here, however long they may take")
-    tie_break = tie_break_of(configured, engine.tie_break, engine.seed)
-    answer = drain_of(configured, there, names, flags, tie_break, wanted if order else None)
+    answer = drain_of(configured, there, names, flags, engine.ties(configured), wanted if order else None)
     echo(_rendered(answer, output, [*engine.notes(configured), *answer.notes], configured.release))
     return displaced_status(answer.nowhere, fine=answer.fine)
 

@@ -29,6 +29,7 @@ from kubescheduler.engine.spec_fields import SPEC_FIELDS
 if TYPE_CHECKING:
     from clusterstate.manifests.fields import Judgement
     from kubescheduler.api.cluster import Cluster
+    from kubescheduler.core.selection import TieBreak
     from kubescheduler.engine.spec import Engine, EngineSpec, PodScheduler
 
 
@@ -102,12 +103,17 @@ class EngineOptions(NamedTuple):
         note = self.spec().extender_note(engine)
         return [note] if note else []
 
+    def ties(self, engine: Engine) -> TieBreak:
+        """What takes one of equal nodes, in one run."""
+        from kubescheduler.api.engine_choice import tie_break_of
+
+        return tie_break_of(engine, self.tie_break, self.seed)
+
     def scheduler(self, engine: Engine, cluster: Cluster) -> PodScheduler:
         """The engine's scheduler over a cluster of its release."""
-        from kubescheduler.api.engine_choice import tie_break_of
         from kubescheduler.api.scheduler import Scheduler
 
-        return Scheduler.of_engine(engine, cluster, tie_break_of(engine, self.tie_break, self.seed)).running
+        return Scheduler.of_engine(engine, cluster, self.ties(engine)).running
 
     def write_config(self) -> None:
         """Writes the completed configuration where ``--write-config-to`` says. Raises InputError."""

@@ -234,12 +234,11 @@ def _planned(
     top: int,
     groups: Expander | None,
 ) -> NodePlan:
-    from kubescheduler.api.engine_choice import tie_break_of
     from kubescheduler.api.nodes import is_repeatable
     from kubescheduler.cli.progress import progress
     from kubescheduler.planning.node_plan import autoscaled_plan, plan_nodes
 
-    tie_break = partial(tie_break_of, configured, engine.tie_break, engine.seed)
+    tie_break = partial(engine.ties, configured)
     world = (configured, there.objects, shapes, workload, tie_break)
     with progress("running the scheduler", sys.stderr, smallest=tries):
         if groups is not None:
@@ -295,12 +294,11 @@ def _rebalance(cluster: tuple[ClusterPlace, ...], engine: EngineOptions, said: s
 
 def _world(cluster: tuple[ClusterPlace, ...], engine: EngineOptions) -> tuple[Engine, Cluster, Callable[[], TieBreak]]:
     """The engine, the cluster with its manifests, and what makes the tie-break of a run. Raises InputError."""
-    from kubescheduler.api.engine_choice import tie_break_of
     from kubescheduler.cli.cluster_files import notes_on_cluster, read_question
 
     configured, there = read_question(engine, cluster, keep_manifests=True)
     remarks(notes_on_cluster(there))
-    return configured, there, partial(tie_break_of, configured, engine.tie_break, engine.seed)
+    return configured, there, partial(engine.ties, configured)
 
 
 def _move_sections(found: Rebalanced) -> Iterator[Section]:

@@ -64,7 +64,6 @@ def outage(
       kubescheduler outage --context prod --each zone -o junit
     """
     from kubescheduler.api.disruptions import lost_nodes, outage_of, outages_of
-    from kubescheduler.api.engine_choice import tie_break_of
     from kubescheduler.cli.cluster_files import notes_on_cluster, read_question
     from kubescheduler.cli.decision_output import displaced_status
     from kubescheduler.cli.output import echo
@@ -75,7 +74,7 @@ def outage(
     check_standard_input(cluster)
     configured, there = read_question(engine, cluster)
     remarks(notes_on_cluster(there))
-    ties = partial(tie_break_of, configured, engine.tie_break, engine.seed)
+    ties = partial(engine.ties, configured)
     if each is None:
         name, nodes = lost_nodes(there, names, zone, selector)
         found: Outage | Outages = outage_of(configured, there, name, nodes, ties(), unreachable=unreachable)

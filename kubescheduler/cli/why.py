@@ -99,14 +99,13 @@ def why(
 
 def _asked(pod: str, places: tuple[ClusterPlace, ...], namespace: str, engine: EngineOptions, top: int) -> Answered:
     """Of the cluster as it is now. Raises InputError."""
-    from kubescheduler.api.engine_choice import tie_break_of
     from kubescheduler.api.why import named_pod, why_of
     from kubescheduler.cli.cluster_files import notes_on_cluster, read_question
 
     configured, there = read_question(engine, places, keep_manifests=True)
     asked = named_pod(there, pod, namespace)
     remarks(notes_on_cluster(there))
-    tie_break = tie_break_of(configured, engine.tie_break, engine.seed)
+    tie_break = engine.ties(configured)
     return why_of(configured, there, asked, tie_break, top=top), engine.notes(configured)
 
 
