@@ -146,10 +146,9 @@ class Placer:
         __tracebackhide__ = True
         with UsageErrors():
             pods = self._pods(pod, validate)
-            if len(pods) > 1:
-                raise DecodeError(
-                    f"schedule takes one pod, found {', '.join(map(key_of, pods))}; use place for several"
-                )
+            if len(pods) != 1:
+                found = f"{', '.join(map(key_of, pods))}; use place for several" if pods else "none"
+                raise DecodeError(f"schedule takes one pod, found {found}")
             return self.running.decide(pods[0], thorough=thorough, preempt=preempt)
 
     def place(self, *pods: Any, validate: str | None = None) -> Placements:

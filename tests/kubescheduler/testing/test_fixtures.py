@@ -222,6 +222,12 @@ def _labelled(name: str) -> dict[str, object]:
             id="two",
         ),
         pytest.param(
+            'schedule({"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "x"}, "spec": {"template": '
+            '{"spec": {"nodeSelector": {"a": "b"}, "containers": [{"name": "c"}]}}}})',
+            ["schedule takes one pod, found none"],
+            id="on no node",
+        ),
+        pytest.param(
             "place()", ["pods: none are given; give a file name, a manifest, YAML text or an object"], id="none"
         ),
         pytest.param(
