@@ -17,7 +17,6 @@ from kubescheduler.core.decision import Decision, failures, gave_up
 from kubescheduler.sources.sanitize import one_line, shown
 
 if TYPE_CHECKING:
-    from kubescheduler.core.equal_runs import BulkPlacement
     from kubescheduler.planning.rehearsal import Moved
     from kubescheduler.report.ci_results import CiCase, Suite
 
@@ -128,26 +127,15 @@ def rendered(
         yield from (f"{one_line(decision.pod.key)} {one_line(decision.host or NONE)}\n" for decision in answers)
     else:
         rows: list[tuple[str, ...]] = [WIDE if output == "wide" else SHORT]
-        row = _wide if output == "wide" else _short
         every_note = dict.fromkeys(notes)
         for decision in decisions:
             every_note.update(dict.fromkeys(decision.notes))
             if explain is not None:
                 yield explain(decision, screen) + "\n\n"
-            rows.append(_placed(decision, wide=output == "wide") if is_placement(decision) else row(decision))
+            rows.append(_row(decision, wide=output == "wide"))
         if len(rows) > 1:
             yield noted(every_note, screen)
             yield table(rows, screen, gives_way=len(rows[0]) - 1) + "\n"
-
-
-def _short(decision: Decision) -> tuple[str, ...]:
-    return (*_names(decision), _host(decision), fits(decision), message_line(decision))
-
-
-def _wide(decision: Decision) -> tuple[str, ...]:
-    total = str(int(decision.totals.max())) if len(decision.totals) else NONE
-    tied = NONE if gave_up(decision) else str(len(best(decision)))
-    return (*_names(decision), _host(decision), fits(decision), total, tied, decision.release, message_line(decision))
 
 
 def is_placement(answer: Any) -> bool:
@@ -155,24 +143,22 @@ def is_placement(answer: Any) -> bool:
     return not isinstance(answer, Decision)
 
 
-def _placed(answer: BulkPlacement, *, wide: bool) -> tuple[str, ...]:
-    """The same of a pod that was placed in bulk."""
-    run = answer.run
-    named = (*_names(answer), Toned(answer.host, "good"), f"{answer.fits}/{run.nodes_total}")
-    if not wide:
-        return (*named, "")
-    total = NONE if answer.total is None else str(answer.total)
-    return (*named, total, str(answer.tied), run.release, "")
-
-
-def _host(decision: Decision) -> str:
-    if gave_up(decision):
-        return Toned(ERROR, "bad")
-    return Toned(NONE, "bad") if decision.host is None else Toned(decision.host, "good")
-
-
-def _names(decision: Decision | BulkPlacement) -> tuple[str, str]:
-    return decision.pod.metadata.namespace or NONE, decision.pod.metadata.name
+def _row(answer: Any, *, wide: bool) -> tuple[str, ...]:
+    """Of a decision, or of a pod that was placed in bulk."""
+    namespace, name = answer.pod.metadata.namespace or NONE, answer.pod.metadata.name
+    if is_placement(answer):
+        run = answer.run
+        total = NONE if answer.total is None else str(answer.total)
+        more = (total, str(answer.tied), run.release) if wide else ()
+        return (namespace, name, Toned(answer.host, "good"), f"{answer.fits}/{run.nodes_total}", *more, "")
+    gone = gave_up(answer)
+    host = Toned(ERROR if gone else answer.host or NONE, "good" if answer.host and not gone else "bad")
+    if wide:
+        total = str(int(answer.totals.max())) if len(answer.totals) else NONE
+        more = (total, NONE if gone else str(len(best(answer))), answer.release)
+    else:
+        more = ()
+    return (namespace, name, host, fits(answer), *more, message_line(answer))
 
 
 def decision_document(decision: Decision) -> dict[str, Any]:
