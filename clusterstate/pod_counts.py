@@ -48,8 +48,6 @@ class Tally:
 
     __slots__ = (
         "_built",
-        "_occupied",
-        "_occupied_at",
         "column",
         "follows_claims",
         "kept",
@@ -70,8 +68,6 @@ class Tally:
         self.sums: IntArray = np.zeros(0, np.int64)
         self.moved, self.turned = DomainLog(), DomainLog()
         self._built = -1
-        self._occupied: dict[int, None] = {}
-        self._occupied_at = -1
 
     def build(self, infos: Iterable[PodInfo], size: int) -> list[tuple[PodInfo, int]]:
         """Counts from scratch over the placed pod classes; those that count, with their weights."""
@@ -125,20 +121,6 @@ class Tally:
         self.moved.note(code)
         if (before > 0) is not (now > 0) or (before < 0) is not (now < 0):
             self.turned.note(code)
-
-    def occupied(self) -> IntArray:
-        """(m,) the codes of the domains whose sum is not 0, in no order."""
-        changed = self.turned.since(self._occupied_at)
-        if changed is None:
-            self._occupied = dict.fromkeys(self.sums.nonzero()[0].tolist())
-        else:
-            for code in changed:
-                if self.sums.item(code):
-                    self._occupied[code] = None
-                else:
-                    self._occupied.pop(code, None)
-        self._occupied_at = self.turned.position
-        return np.fromiter(self._occupied, np.int64, len(self._occupied))
 
     def domain_of(self, row: int) -> int:
         """The index in ``sums`` that a row counts to: its domain's code, or the row itself without a column."""

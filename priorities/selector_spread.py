@@ -26,7 +26,6 @@ from clusterstate.objects import Node
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import Matcher
 from clusterstate.selectors.pod_owners import (
-    CountPods,
     Kinds,
     Selector,
     count_matching,
@@ -51,7 +50,6 @@ from priorities.types import (
     PriorityArgs,
     PriorityConfig,
     PriorityConfigFactory,
-    ScoreRows,
 )
 
 REGION = "failure-domain.beta.kubernetes.io/region"
@@ -71,7 +69,7 @@ def matching_pods(pod: PodInfo, snapshot: Snapshot) -> IntArray:
 
     Upstream: 1.16 CalculateSpreadPriorityMap.
     """
-    return count_matching(pod.namespace, selectors_of(pod, snapshot))(snapshot)
+    return count_matching(snapshot, pod.namespace, selectors_of(pod, snapshot))
 
 
 def matching_pods_1_13(pod: PodInfo, snapshot: Snapshot) -> IntArray:
@@ -79,7 +77,7 @@ def matching_pods_1_13(pod: PodInfo, snapshot: Snapshot) -> IntArray:
 
     Upstream: 1.13 CalculateSpreadPriorityMap.
     """
-    return count_matching_any(pod.namespace, selectors_of(pod, snapshot))(snapshot)
+    return count_matching_any(snapshot, pod.namespace, selectors_of(pod, snapshot))
 
 
 def is_unselected(pod: PodInfo, snapshot: Snapshot) -> bool:
@@ -126,26 +124,6 @@ def _part(counts: IntArray | NDArray[np.float64], best: int) -> NDArray[np.float
     return part
 
 
-def rows_scored(count: CountPods, scores: Callable[[Snapshot, IntArray], IntArray]) -> ScoreRows:
-    """Scores feasible rows by the pods that are counted there."""
-
-    def score_rows(view: Snapshot) -> tuple[IntArray, IntArray]:
-        counts = count(view)
-        return counts, scores(view, counts)
-
-    return score_rows
-
-
-def prepare(pod: PodInfo, whole: Snapshot) -> ScoreRows:
-    """See ``PriorityConfig.prepare``."""
-    return rows_scored(count_matching(pod.namespace, selectors_of(pod, whole)), partial(spread_scores, pod))
-
-
-def prepare_1_13(pod: PodInfo, whole: Snapshot) -> ScoreRows:
-    """See ``PriorityConfig.prepare``."""
-    return rows_scored(count_matching_any(pod.namespace, selectors_of(pod, whole)), partial(spread_scores, pod))
-
-
 # --- 1.20 ----------------------------------------------------------------------------------
 
 
@@ -163,24 +141,15 @@ def matching_pods_1_20(pod: PodInfo, snapshot: Snapshot, find: FindSelector = de
 
     Upstream: 1.20 SelectorSpread.
     """
-    return _counting_1_20(pod, snapshot, find)(snapshot)
-
-
-def _counting_1_20(pod: PodInfo, snapshot: Snapshot, find: FindSelector) -> CountPods:
     matcher = _matcher_1_20(pod, snapshot, find)
     if matcher is None:
-        return lambda view: constant_row(0, len(view))
+        return constant_row(0, len(snapshot))
 
     def weight(info: PodInfo) -> int:
         return int(info.namespace == pod.namespace and not info.terminating and matcher(info.labels))
 
-    key, marks = ("SelectorSpread", pod.namespace, matcher), matcher.marks
-    return lambda view: view.counts(view.tally(key, None, weight, marks)).copy()
-
-
-def prepare_1_20(pod: PodInfo, whole: Snapshot, find: FindSelector = default_selector_1_20) -> ScoreRows:
-    """See ``PriorityConfig.prepare``."""
-    return rows_scored(_counting_1_20(pod, whole, find), partial(spread_scores_1_20, pod))
+    key = "SelectorSpread", pod.namespace, matcher
+    return snapshot.counts(snapshot.tally(key, None, weight, matcher.marks)).copy()
 
 
 def is_unselected_1_20(pod: PodInfo, snapshot: Snapshot, find: FindSelector = default_selector_1_20) -> bool:
@@ -255,9 +224,7 @@ def selector_spread_evidence_1_20(find: FindSelector = default_selector_1_20) ->
 # --- maps ----------------------------------------------------------------------------------
 
 
-def _named(
-    name: str, count: Map = matching_pods, prepare: Callable[[PodInfo, Snapshot], ScoreRows] = prepare
-) -> PriorityConfig:
+def _named(name: str, count: Map = matching_pods) -> PriorityConfig:
     evidence = priority_evidence(name, pods_evidence(count, selectors_of), _explain_spread(zone_of, MAX_PRIORITY))
     return PriorityConfig(
         name,
@@ -265,7 +232,6 @@ def _named(
         spread_scores,
         Footprint(LOCAL | Reads.SERVICES, pod_key=selectors_of, unaffected_by_pods=is_unselected),
         evidence=evidence,
-        prepare=prepare,
     )
 
 
@@ -297,7 +263,7 @@ def make_selector_spread_1_13(_: PriorityArgs) -> PriorityConfig:
 
     Upstream: 1.13 SelectorSpread.
     """
-    return _named("SelectorSpreadPriority", matching_pods_1_13, prepare_1_13)
+    return _named("SelectorSpreadPriority", matching_pods_1_13)
 
 
 def make_service_spreading_1_13(_: PriorityArgs) -> PriorityConfig:
@@ -305,7 +271,7 @@ def make_service_spreading_1_13(_: PriorityArgs) -> PriorityConfig:
 
     Upstream: 1.13 ServiceSpreadingPriority.
     """
-    return _named("ServiceSpreadingPriority", matching_pods_1_13, prepare_1_13)
+    return _named("ServiceSpreadingPriority", matching_pods_1_13)
 
 
 SELECTOR_SPREAD: dict[str, PriorityConfigFactory] = {
@@ -389,17 +355,10 @@ def _by_zone_1_4(counts: IntArray, codes: IntArray, zones: list[Any]) -> IntArra
 
 def _named_1_4(name: str, kinds: Kinds) -> PriorityConfig:
     def count(pod: PodInfo, snapshot: Snapshot) -> IntArray:
-        return count_matching_any(pod.namespace, selectors_of(pod, snapshot, kinds))(snapshot)
+        return count_matching_any(snapshot, pod.namespace, selectors_of(pod, snapshot, kinds))
 
     def score(pod: PodInfo, snapshot: Snapshot, counts: IntArray) -> IntArray:
         return spread_scores_1_4(bool(selectors_of(pod, snapshot, kinds)), snapshot, counts)
-
-    def prepare(pod: PodInfo, whole: Snapshot) -> ScoreRows:
-        picking = selectors_of(pod, whole, kinds)
-        return rows_scored(
-            count_matching_any(pod.namespace, picking),
-            lambda view, counts: spread_scores_1_4(bool(picking), view, counts),
-        )
 
     def selectors(pod: PodInfo, snapshot: Snapshot) -> tuple[Selector, ...]:
         return selectors_of(pod, snapshot, kinds)
@@ -417,7 +376,6 @@ def _named_1_4(name: str, kinds: Kinds) -> PriorityConfig:
         score,
         Footprint(LOCAL | Reads.SERVICES, pod_key=selectors, unaffected_by_pods=is_unselected),
         evidence=evidence,
-        prepare=prepare,
     )
 
 

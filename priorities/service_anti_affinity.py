@@ -42,7 +42,7 @@ def service_pods(pod: PodInfo, snapshot: Snapshot) -> IntArray:
 
     Upstream: 1.16 CalculateAntiAffinityPriorityMap.
     """
-    return count_matching(pod.namespace, _selectors(pod, snapshot))(snapshot)
+    return count_matching(snapshot, pod.namespace, _selectors(pod, snapshot))
 
 
 def _selectors(pod: PodInfo, snapshot: Snapshot) -> tuple[Selector, ...]:
@@ -117,7 +117,7 @@ def service_pods_1_20(pod: PodInfo, snapshot: Snapshot) -> IntArray:
 
     Upstream: 1.20 ServiceAffinity.
     """
-    return count_matching(pod.namespace, _selectors_1_20(pod, snapshot))(snapshot)
+    return count_matching(snapshot, pod.namespace, _selectors_1_20(pod, snapshot))
 
 
 def _selectors_1_20(pod: PodInfo, snapshot: Snapshot) -> tuple[Selector, ...]:

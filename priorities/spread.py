@@ -11,7 +11,7 @@ domain · ln(domains + 2) + (maxSkew - 1). With its lowest and highest over the 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -20,11 +20,10 @@ from numpy.typing import NDArray
 
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.footprint import Footprint, spread_labels
-from clusterstate.growable import ABSENT, NO_NUMBERS, IntArray, constant_row
+from clusterstate.growable import ABSENT, IntArray, constant_row
 from clusterstate.objects import TopologySpreadConstraint
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import SelectorError
-from clusterstate.selectors.row_groups import GroupedScores, RowScores
 from clusterstate.selectors.spread_constraints import (
     SOFT,
     Constraints,
@@ -34,7 +33,6 @@ from clusterstate.selectors.spread_constraints import (
     any_pods,
     carrying,
     constraints_of,
-    domain_counters,
     spread_over,
 )
 from clusterstate.selectors.spread_soft import (
@@ -44,7 +42,6 @@ from clusterstate.selectors.spread_soft import (
     SoftPlan,
     SoftPlans,
     pods_on,
-    rows_with,
     soft_plan_1_20,
     soft_plan_1_24,
     soft_plan_1_27,
@@ -68,7 +65,6 @@ from priorities.types import (
     PriorityConfig,
     PriorityConfigFactory,
     PriorityError,
-    ScoreRows,
 )
 
 UNQUALIFIED = -1
@@ -133,32 +129,6 @@ def _evened(sums: IntArray, total: int, low: int, best: int) -> IntArray:
     return scores
 
 
-def prepare(pod: PodInfo, whole: Snapshot) -> ScoreRows:
-    """See ``PriorityConfig.prepare``; with one topology key that all feasible rows carry, by its domains."""
-
-    def by_row(view: Snapshot) -> tuple[IntArray, IntArray]:
-        sums = spread_sums(pod, view)
-        return sums, spread_scores(pod, view, sums)
-
-    constraints = constraints_of(pod, SOFT)
-    counters = domain_counters(pod, whole, constraints, None) or {}
-    if len(counters) != 1 or _spreads(pod, whole, constraints) is None:
-        return by_row
-    [(key, counter)] = counters.items()
-    rows = np.bincount(whole.label_codes(key)[0], minlength=len(counter.present))
-
-    def by_domain(view: Snapshot) -> tuple[IntArray, IntArray]:
-        codes = view.label_codes(key)[0]
-        sizes = rows if view.rows is None else np.bincount(codes, minlength=len(rows))
-        if sizes[ABSENT] or not len(codes):
-            return by_row(view)
-        sums = len(constraints) * counter.totals(view.whole())
-        scores = _evened(sums, int((sums * sizes).sum()), int(sums[sizes > 0].min()), MAX_PRIORITY)
-        return sums[codes], scores[codes]
-
-    return by_domain
-
-
 def _constant(pod: PodInfo) -> int | None:
     return None if pod.spec.topology_spread_constraints and constraints_of(pod, SOFT) else 0
 
@@ -211,7 +181,6 @@ def make_even_pods_spread(_: PriorityArgs) -> PriorityConfig:
         Footprint(reads, pod_key=spread_labels),
         _constant,
         evidence=evidence,
-        prepare=prepare,
     )
 
 
@@ -222,8 +191,6 @@ Rounding = Callable[[Floats], IntArray]
 
 NEARLY_HALF = math.nextafter(0.5, 0.0)
 """Added to a number it leaves out no half: their sum is rounded to the next whole number; see IEEE 754."""
-FEWEST_ALIKE = 8
-"""Rows for each that is scored by itself, at the least, so that not all of them are."""
 MOST_PODS = 1024
 """Pod classes of which the plan is found at once."""
 PLANNED_FOR = Reads.ALL_NODES | Reads.SERVICES
@@ -248,72 +215,27 @@ def spread_raw(snapshot: Snapshot, plan: SoftPlan, rounding: Rounding) -> IntArr
 
     A constraint whose key a row lacks adds nothing there. Upstream: 1.20 and 1.36 initPreScoreState and Score.
     """
-    counts = [None if part.counter else pods_on(snapshot, part.pods) for part in plan.parts]
-    raw = rounding(_sum(snapshot, plan, counts, snapshot.rows))
+    out: Floats | None = None
+    for at, part in enumerate(plan.parts):
+        if part.counter is not None:
+            scores = _by_domain(snapshot, plan, at)[snapshot.label_codes(part.constraint.topology_key)[0]]
+        else:
+            scores = _framework_scores(pods_on(snapshot, part.pods), part.constraint, plan.nodes_among(snapshot))
+            if part.lacking is not None:
+                scores[part.lacking if snapshot.rows is None else part.lacking[snapshot.rows]] = 0.0
+        out = scores if out is None else out + scores
+    assert out is not None
+    raw = rounding(out)
     if plan.ignored is not None:
         raw[plan.ignored_among(snapshot)] = 0
     return raw
 
 
-def spread_grouped(
-    snapshot: Snapshot, plan: SoftPlan, rounding: Rounding
-) -> tuple[GroupedScores, GroupedScores] | None:
-    """(what ``spread_raw`` gives exactly the feasible rows, what ``spread_scores`` does), worked out for a row of each
-    group and for the rows with pods that are counted; None: these are not few."""
-    whole, groups = snapshot.whole(), plan.groups
-    among = groups.among(snapshot.rows)
-    by_node = [part.pods for part in plan.parts if part.counter is None]
-    with_pods = [rows_with(whole, pods) for pods in by_node] or [NO_NUMBERS]
-    rows = among.only(with_pods[0] if len(with_pods) == 1 else np.unique(np.concatenate(with_pods)))
-    if (len(groups) + len(rows)) * FEWEST_ALIKE > len(snapshot):
-        return None
-    at = np.concatenate((groups.first, rows))
-    counts: list[IntArray | None] = []
-    for part in plan.parts:
-        count = None
-        if part.counter is None:
-            count = pods_on(whole, part.pods)[at]
-            count[: len(groups)] = 0
-        counts.append(count)
-    raw = rounding(_sum(snapshot, plan, counts, at))
-    counted = raw
-    if plan.ignored is not None or len(rows) >= among.fewest:
-        has_say = np.ones(len(at), np.bool_)
-        has_say[: len(groups)] = among.sizes > np.bincount(groups.of_row[rows], minlength=len(groups))
-        counted = raw[has_say if plan.ignored is None else has_say & ~plan.ignored[at]]
-    scores = _normalised(raw, counted)
-    if plan.ignored is not None:
-        raw[plan.ignored[at]] = 0
-        scores[plan.ignored[at]] = 0
-    return GroupedScores(groups, rows, raw), GroupedScores(groups, rows, scores)
-
-
-Counts = Sequence[IntArray | None]
-"""For each constraint (p,) the pods that it counts on the row itself; None: it counts by domain."""
-
-
-def _sum(snapshot: Snapshot, plan: SoftPlan, counts: Counts, at: IntArray | None) -> Floats:
-    """(p,) what the constraints add to some rows of the cluster (None: all). snapshot: over the feasible rows."""
-    whole = snapshot.whole()
-    out: Floats | None = None
-    for index, (part, count) in enumerate(zip(plan.parts, counts, strict=True)):
-        if count is None:
-            codes = whole.label_codes(part.constraint.topology_key)[0]
-            scores = _by_domain(snapshot, whole, plan, index)[codes if at is None else codes[at]]
-        else:
-            scores = _framework_scores(count, part.constraint, plan.nodes_among(snapshot))
-            if part.lacking is not None:
-                scores[part.lacking if at is None else part.lacking[at]] = 0.0
-        out = scores if out is None else out + scores
-    assert out is not None
-    return out
-
-
-def _by_domain(snapshot: Snapshot, whole: Snapshot, plan: SoftPlan, at: int) -> Floats:
+def _by_domain(snapshot: Snapshot, plan: SoftPlan, at: int) -> Floats:
     """(D,) by domain code what one constraint adds to the rows of a domain."""
     part = plan.parts[at]
     assert part.counter is not None
-    scores = _framework_scores(part.counter.totals(whole), part.constraint, plan.size(snapshot, at))
+    scores = _framework_scores(part.counter.totals(snapshot.whole()), part.constraint, plan.size(snapshot, at))
     scores[ABSENT] = 0.0
     return scores
 
@@ -440,18 +362,6 @@ class _Rule(msgspec.Struct, frozen=True, eq=False):
         plan = self.plan(pod, snapshot)
         return constant_row(MAX_NODE_SCORE, len(raw)) if plan is None else framework_scores(snapshot, plan, raw)
 
-    def prepare(self, pod: PodInfo, whole: Snapshot) -> ScoreRows:
-        plan = self.plan(pod, whole)
-        assert plan is not None, "without soft constraints it stands, or is skipped"
-
-        def score_rows(view: Snapshot) -> tuple[RowScores, RowScores]:
-            if (grouped := spread_grouped(view, plan, self.rounding)) is not None:
-                return grouped
-            raw = spread_raw(view, plan, self.rounding)
-            return raw, framework_scores(view, plan, raw)
-
-        return score_rows
-
     def evidence(self) -> RuleEvidence:
         return plugin_evidence("PodTopologySpread", self._explain, self._explain_reduce)
 
@@ -510,7 +420,7 @@ def pod_topology_spread_1_18(rules: SpreadRules) -> PriorityConfig:
     """PodTopologySpread's score; without soft constraints every node has 0. Upstream: 1.18."""
     rule = _CountingRule(rules, SoftPlans(soft_plan_1_20), truncated, "trunc", ERROR_1_20)
     made = pod_topology_spread_1_20(rules)
-    return msgspec.structs.replace(made, reduce=rule.reduce, settle=rule.settle, evidence=rule.evidence(), prepare=None)
+    return msgspec.structs.replace(made, reduce=rule.reduce, settle=rule.settle, evidence=rule.evidence())
 
 
 def _nothing(_: PodInfo, snapshot: Snapshot) -> IntArray:
@@ -573,7 +483,6 @@ def _scoring(rule: _Rule, *, skips: bool) -> PriorityConfig:
         ),
         pre_score=pre_score,
         settle=rule.settle,
-        prepare=rule.prepare,
         evidence=rule.evidence(),
     )
 

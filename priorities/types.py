@@ -12,7 +12,6 @@ from clusterstate.footprint import Footprint, spec_alone
 from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.affinity_1_4 import FAILURE_DOMAINS
-from clusterstate.selectors.row_groups import RowScores
 from clusterstate.snapshot import Snapshot
 from priorities.score_evidence import RuleEvidence
 
@@ -59,13 +58,6 @@ Reduce = Callable[[PodInfo, Snapshot, IntArray], IntArray]
 """Scores from the numbers of all feasible rows: the snapshot is over exactly those, (n,) in, (n,) out."""
 
 
-ScoreRows = Callable[[Snapshot], tuple[RowScores, RowScores]]
-"""(raw scores, scores) of the feasible rows, over exactly which the snapshot is."""
-
-Prepare = Callable[[PodInfo, Snapshot], ScoreRows]
-"""Of a pod, and a snapshot over all rows."""
-
-
 class PriorityConfig(msgspec.Struct, frozen=True):
     """One priority, ready to run: ``map``, then ``reduce`` if there is one."""
 
@@ -89,9 +81,6 @@ class PriorityConfig(msgspec.Struct, frozen=True):
     are the release's raw scores, and ``reduce`` gets them."""
     evidence: RuleEvidence | None = None
     """What the rule can say about its scores when somebody asks; None for a custom rule."""
-    prepare: Prepare | None = None
-    """What scores rows for pods that are alike to the rule, with what is looked up for them once; good until something
-    in its footprint changes besides single rows and pods. The same scores as by ``map``, ``settle`` and ``reduce``."""
     scaled_to_100: Map | None = None
     """What ``map`` would give on a scale of 0-100; None: what the release's finer forms say for the name."""
 

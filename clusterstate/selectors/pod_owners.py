@@ -88,37 +88,34 @@ def matcher_of(selector: Selector) -> Matcher:
     return compile_label_selector(selector) if isinstance(selector, LabelSelector) else compile_map(selector)
 
 
-CountPods = Callable[[Snapshot], IntArray]
-"""(n,) int64, pods on each row."""
-
-
-def count_matching(namespace: str, selectors: tuple[Selector, ...]) -> CountPods:
-    """Counts pods of a namespace, not being deleted, that every selector matches.
+def count_matching(snapshot: Snapshot, namespace: str, selectors: tuple[Selector, ...]) -> IntArray:
+    """(n,) int64: pods of a namespace, not being deleted, that every selector matches.
 
     Without selectors 0 everywhere. Raises SelectorError for an invalid label selector.
     Upstream: 1.16 countMatchingPods.
     """
-    return _counting("matching pods", namespace, selectors, all, lambda matchers: matchers[0].marks)
+    return _counted(snapshot, "matching pods", namespace, selectors, all, lambda matchers: matchers[0].marks)
 
 
-def count_matching_any(namespace: str, selectors: tuple[Selector, ...]) -> CountPods:
-    """Counts pods of a namespace, not being deleted, that at least one selector matches.
+def count_matching_any(snapshot: Snapshot, namespace: str, selectors: tuple[Selector, ...]) -> IntArray:
+    """(n,) int64: pods of a namespace, not being deleted, that at least one selector matches.
 
     Raises SelectorError for an invalid label selector. Upstream: 1.4 CalculateSpreadPriority.
     """
-    return _counting("pods of any", namespace, selectors, any, lambda matchers: any_of(*(m.marks for m in matchers)))
+    return _counted(snapshot, "pods of any", namespace, selectors, any, lambda found: any_of(*(m.marks for m in found)))
 
 
-def _counting(
+def _counted(
+    snapshot: Snapshot,
     name: str,
     namespace: str,
     selectors: tuple[Selector, ...],
     enough: Callable[[Iterable[bool]], bool],
     reach: Callable[[Sequence[Matcher]], Reach],
-) -> CountPods:
+) -> IntArray:
     """name: of the count. enough: which of a pod's matches make it count. reach: of which pods, by the matchers."""
     if not selectors:
-        return lambda snapshot: constant_row(0, len(snapshot))
+        return constant_row(0, len(snapshot))
     matchers = [matcher_of(selector) for selector in selectors]
 
     def weight(info: PodInfo) -> int:
@@ -126,8 +123,7 @@ def _counting(
             return 0
         return int(enough(matcher(info.labels) for matcher in matchers))
 
-    key, concerned = (name, namespace, selectors), reach(matchers)
-    return lambda snapshot: snapshot.counts(snapshot.tally(key, None, weight, concerned)).copy()
+    return snapshot.counts(snapshot.tally((name, namespace, selectors), None, weight, reach(matchers))).copy()
 
 
 # --- the index -----------------------------------------------------------------------------

@@ -63,71 +63,37 @@ def eligible_rows(pod: PodInfo, snapshot: Snapshot, constraints: OwnConstraints)
     return out & pod_matches_nodes(pod, snapshot) if selects_nodes(pod) else out
 
 
-class DomainCounter(msgspec.Struct, frozen=True, eq=False):
-    """Counts pods over the domains of one topology key as long as the nodes stay as they are."""
+def spread_over(
+    pod: PodInfo, snapshot: Snapshot, constraints: OwnConstraints, namespace: str | None
+) -> dict[str, DomainCounts] | None:
+    """Topology key → the spread of the pods that the key's constraints select; None when no row is eligible.
 
-    topology_key: str
-    namespace: str | None
-    """Where pods are counted; None: everywhere."""
-    selectors: LabelSelectors
-    """A pod counts once for each that selects it."""
-    codes: IntArray | None
-    """(N,) int64, the domain codes of the eligible rows, 0 for others; None: every row with the key is eligible."""
-    present: Mask
-    """(D,) bool: whether the domain has an eligible node."""
-
-    def totals(self, whole: Snapshot) -> IntArray:
-        """(D,) int64 pods on the eligible nodes, meaningless at code 0; not to be written to.
-
-        Raises SelectorError for an invalid selector.
-        """
-        if self.codes is None:
-            return whole.domain_sums(_selected_pods(whole, self.namespace, self.selectors, self.topology_key))
-        counts = whole.counts(_selected_pods(whole, self.namespace, self.selectors, None))
-        return np.bincount(self.codes, weights=counts, minlength=len(self.present)).astype(np.int64)
-
-
-def domain_counters(
-    pod: PodInfo, whole: Snapshot, constraints: OwnConstraints, namespace: str | None
-) -> dict[str, DomainCounter] | None:
-    """Topology key → what counts the pods that the key's constraints select; None when no row is eligible.
-
-    A pod counts once for each constraint of the key that selects it. namespace: where pods are counted, None for
-    everywhere.
+    The whole cluster is looked at, whatever rows the snapshot is over. A pod counts once for each constraint of the key
+    that selects it. namespace: where pods are counted, None for everywhere. Raises SelectorError for an invalid
+    selector.
     """
+    whole = snapshot.whole()
     selectors: dict[str, LabelSelectors] = {}
     for constraint in constraints:
         selectors[constraint.topology_key] = (*selectors.get(constraint.topology_key, ()), constraint.label_selector)
     eligible = eligible_rows(pod, whole, constraints)
     if not eligible.any():
         return None
-    return {key: _domain_counter(whole, key, namespace, wanted, eligible) for key, wanted in selectors.items()}
+    return {key: _counts_of(whole, key, namespace, wanted, eligible) for key, wanted in selectors.items()}
 
 
-def _domain_counter(
+def _counts_of(
     whole: Snapshot, key: str, namespace: str | None, selectors: LabelSelectors, eligible: Mask
-) -> DomainCounter:
+) -> DomainCounts:
     codes = whole.label_codes(key)[0]
     every = np.array_equal(eligible, codes != ABSENT)
     codes = codes if every else codes * eligible
     present = np.bincount(codes, minlength=len(whole.label_values(key))) > 0
     present[ABSENT] = False
-    return DomainCounter(key, namespace, selectors, None if every else codes, present)
-
-
-def spread_over(
-    pod: PodInfo, snapshot: Snapshot, constraints: OwnConstraints, namespace: str | None
-) -> dict[str, DomainCounts] | None:
-    """Topology key → the spread of the pods that the key's constraints select; None when no row is eligible.
-
-    The whole cluster is looked at, whatever rows the snapshot is over; see ``domain_counters``. Raises SelectorError
-    for an invalid selector.
-    """
-    whole = snapshot.whole()
-    counters = domain_counters(pod, whole, constraints, namespace)
-    if counters is None:
-        return None
-    return {key: DomainCounts(counter.totals(whole), counter.present) for key, counter in counters.items()}
+    if every:
+        return DomainCounts(whole.domain_sums(_selected_pods(whole, namespace, selectors, key)), present)
+    counts = whole.counts(_selected_pods(whole, namespace, selectors, None))
+    return DomainCounts(np.bincount(codes, weights=counts, minlength=len(present)).astype(np.int64), present)
 
 
 def _selected_pods(

@@ -9,10 +9,9 @@ import msgspec
 import numpy as np
 
 from clusterstate.changes import Reads, remember
-from clusterstate.growable import ABSENT, NO_NUMBERS, IntArray, Mask
+from clusterstate.growable import ABSENT, IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import Matcher
-from clusterstate.selectors.row_groups import RowGroups, row_groups
 from clusterstate.selectors.spread_constraints import (
     HOSTNAME,
     Constraints,
@@ -58,8 +57,6 @@ class SoftPlan(msgspec.Struct, frozen=True, eq=False):
     parts: tuple[SoftPart, ...]
     ignored: Mask | None
     """(N,) bool: the rows that get no score because they lack a required key; None when no row does."""
-    groups: RowGroups
-    """The rows that differ in nothing but the pods on the node itself."""
     _sizes: dict[int, int] = msgspec.field(default_factory=dict)
 
     def ignored_among(self, snapshot: Snapshot) -> Mask:
@@ -71,7 +68,7 @@ class SoftPlan(msgspec.Struct, frozen=True, eq=False):
         """How many rows are not passed over."""
         if self.ignored is None:
             return len(snapshot)
-        return int(self.groups.among(snapshot.rows).sizes[~self.ignored[self.groups.first]].sum())
+        return len(snapshot) - int(self.ignored_among(snapshot).sum())
 
     def size(self, snapshot: Snapshot, at: int) -> int:
         """How many domains a constraint's key has among rows that are not passed over."""
@@ -86,9 +83,9 @@ class SoftPlan(msgspec.Struct, frozen=True, eq=False):
 
     def _size(self, snapshot: Snapshot, at: int) -> int:
         """Rows without the key form a domain together with those that have the empty value."""
-        codes, index = snapshot.whole().label_codes(self.parts[at].constraint.topology_key)
-        rows = self.groups.first[self.groups.among(snapshot.rows).sizes > 0]
-        codes = codes[rows if self.ignored is None else rows[~self.ignored[rows]]]
+        codes, index = snapshot.label_codes(self.parts[at].constraint.topology_key)
+        if self.ignored is not None:
+            codes = codes[~self.ignored_among(snapshot)]
         present = np.bincount(codes, minlength=len(index) + 1) > 0
         both_empty = "" in index and present[ABSENT] and present[index[""]]
         return int(np.count_nonzero(present)) - int(both_empty)
@@ -126,7 +123,7 @@ def soft_plan_1_20(pod: PodInfo, whole: Snapshot, constraints: Constraints, all_
         own = counted_1_20(c.selector)
         counting = None if key == HOSTNAME else counter(whole, pod.namespace, key, selectors, counted)
         parts.append(SoftPart(c, PickedPods(pod.namespace, own), counting, _lacking(whole, key), key not in keys[:at]))
-    return SoftPlan(tuple(parts), _ignored(qualified), _groups(whole, constraints))
+    return SoftPlan(tuple(parts), _ignored(qualified))
 
 
 def _plan_by_key(
@@ -159,7 +156,7 @@ def _plan_by_key(
         )
         for at, c in enumerate(constraints)
     )
-    return SoftPlan(parts, _ignored(qualified), _groups(whole, constraints))
+    return SoftPlan(parts, _ignored(qualified))
 
 
 soft_plan_1_24: MakePlan = partial(_plan_by_key, counted_1_20)
@@ -177,12 +174,7 @@ def soft_plan_1_36(pod: PodInfo, whole: Snapshot, constraints: Constraints, all_
         counted = both(included_nodes(pod, whole, c), qualified)
         counting = None if key == HOSTNAME else counter(whole, pod.namespace, key, own, counted)
         parts.append(SoftPart(c, PickedPods(pod.namespace, own), counting, _lacking(whole, key)))
-    return SoftPlan(tuple(parts), _ignored(qualified), _groups(whole, constraints))
-
-
-def _groups(whole: Snapshot, constraints: Constraints) -> RowGroups:
-    keys = [c.topology_key for c in constraints]
-    return row_groups(whole, tuple([key for key in keys if key != HOSTNAME]), tuple([k for k in keys if k == HOSTNAME]))
+    return SoftPlan(tuple(parts), _ignored(qualified))
 
 
 def _lacking(whole: Snapshot, key: str) -> Mask | None:
@@ -199,8 +191,3 @@ def pods_on(snapshot: Snapshot, pods: PickedPods) -> IntArray:
     if not pods.selectors:
         return np.zeros(len(snapshot), np.int64)
     return snapshot.counts(pods.tally(snapshot, None))
-
-
-def rows_with(whole: Snapshot, pods: PickedPods) -> IntArray:
-    """(m,) the rows that have such pods themselves; whole: without hypothetical changes."""
-    return pods.tally(whole, None).occupied() if pods.selectors else NO_NUMBERS

@@ -13,9 +13,8 @@ import msgspec
 import numpy as np
 
 from clusterstate.growable import NO_NUMBERS, IntArray, Mask
-from clusterstate.selectors.row_groups import GroupedScores
 from clusterstate.usage import wrap
-from kubescheduler.core.filter_and_score import Scored, Scores
+from kubescheduler.core.filter_and_score import Scored, Scores, weighted_sum
 from kubescheduler.core.selection import FirstByName, TieBreak
 from priorities.types import PriorityConfig
 
@@ -142,31 +141,12 @@ class WholeScores(msgspec.Struct, frozen=True, eq=False):
 
     names: tuple[str, ...]
     """All rules that score, in order, those that are not scored anew included."""
-    finals: Mapping[str, Scores | GroupedScores]
+    finals: Mapping[str, Scores]
     """Rule → its scores before the weight, of those that are scored anew."""
-    raws: Mapping[str, Scores | GroupedScores]
+    raws: Mapping[str, Scores]
     """Likewise before they were normalised; empty where a release keeps no such scores."""
     weights: Mapping[str, int]
     """Of every rule."""
-
-    def add_to(self, totals: IntArray, feasible: IntArray) -> IntArray:
-        """(n,) the weighted sums of all rules. totals: (n,) of the others, which is written to. feasible: (n,) the
-        rows that fit."""
-        constant = 0
-        for name, given in self.finals.items():
-            scores, weight = laid_out(given, feasible), self.weights[name]
-            if isinstance(scores, int):
-                constant += weight * scores
-            else:
-                totals += scores if weight == 1 else np.int64(weight) * scores
-        if constant:
-            totals += np.int64(wrap(constant))
-        return totals
-
-
-def laid_out(scores: Scores | GroupedScores, feasible: IntArray) -> Scores:
-    """The scores of the rows that fit, or the one that all of them have."""
-    return scores.of_rows(feasible) if isinstance(scores, GroupedScores) else scores
 
 
 Change = tuple[IntArray, IntArray]
@@ -215,8 +195,13 @@ class LazyScores:
 
     def keep_totals(self, totals: IntArray) -> IntArray:
         """Notes all totals, and returns them. totals: (n,) those of the table, which is written to."""
-        self._totals = totals if self.whole is None else self.whole.add_to(totals, self._feasible)
-        return self._totals
+        whole = self.whole
+        if whole is not None:
+            totals += weighted_sum(
+                ((scores, whole.weights[name]) for name, scores in whole.finals.items()), len(totals)
+            )
+        self._totals = totals
+        return totals
 
     @property
     def scores(self) -> Mapping[str, Scores]:
@@ -240,11 +225,11 @@ class LazyScores:
         self,
         lines: Mapping[str, int],
         constants: Mapping[str, int],
-        whole: Mapping[str, Scores | GroupedScores] | None,
+        whole: Mapping[str, Scores] | None,
     ) -> dict[str, Scores]:
         by_name: dict[str, Scores] = {name: self._line(at) for name, at in lines.items()}
         by_name.update(constants)
-        by_name.update({name: laid_out(scores, self._feasible) for name, scores in (whole or {}).items()})
+        by_name.update(whole or {})
         names = self._layout.names if self.whole is None else self.whole.names
         return {name: by_name[name] for name in names if name in by_name}
 

@@ -18,10 +18,9 @@ from clusterstate.changes import ChangeLog
 from clusterstate.errors import SchedulingError
 from clusterstate.growable import NO_NUMBERS, IntArray, Mask
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.row_groups import GroupedScores, RowScores
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.answers import Answers, Refreshes, ScoreState
-from kubescheduler.core.filter_and_score import Scored, Scores, one_for_all, raw_and_reduced, reduced
+from kubescheduler.core.filter_and_score import Scored, Scores, raw_and_reduced, reduced
 from kubescheduler.core.pod_classes import ClassState
 from kubescheduler.core.selection import TieBreak
 from kubescheduler.core.total_tables import (
@@ -64,10 +63,7 @@ class ClassTotals:
         self._names = tuple(scored.scores)
         self._raws = frozenset(scored.raws)
         self._volatile = shared.volatile.names
-        self._wholes = [
-            (score, None if score.config.prepare is None else score.config.prepare(state.info, snapshot))
-            for score in wholes
-        ]
+        self._wholes = wholes
 
     # --- a decision ------------------------------------------------------------------------
 
@@ -108,24 +104,16 @@ class ClassTotals:
         feasible = self._shared.feasible
         rows = None if len(feasible) == len(snapshot) else feasible
         view = snapshot if rows is None else snapshot.take(rows)
-        raws: dict[str, Scores | GroupedScores] = {}
-        finals: dict[str, Scores | GroupedScores] = {}
+        raws: dict[str, Scores] = {}
+        finals: dict[str, Scores] = {}
         refreshes = Refreshes(snapshot, log)
-        for score, score_rows in self._wholes:
+        for score in self._wholes:
             name = score.config.name
-            if score_rows is not None:
-                raws[name], finals[name] = map(_one_if_alike, score_rows(view))
-            else:
-                score.refresh(state.info, refreshes)
-                raws[name], finals[name] = raw_and_reduced(state.info, score, view, rows)
+            score.refresh(state.info, refreshes)
+            raws[name], finals[name] = raw_and_reduced(state.info, score, view, rows)
             if name not in self._raws:
                 del raws[name]
         return WholeScores(self._names, finals, raws, self._weights)
-
-
-def _one_if_alike(scores: RowScores) -> Scores | GroupedScores:
-    """The scores, or the one number that they all are if they are laid out as one."""
-    return scores if isinstance(scores, GroupedScores) else one_for_all(scores)
 
 
 def kept_totals(

@@ -165,12 +165,11 @@ def weight_1(_: PodInfo) -> int:
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from((-2, -1, 1, 2))), max_size=12), st.integers(0, 12))
 def test_the_logs_of_a_count_name_the_domains_that_changed(adds: list[tuple[int, int]], read: int) -> None:
-    """The domains whose sum changed, those where its sign did since a reader looked, and those where it is not 0."""
+    """The domains whose sum changed, and those where its sign did since a reader looked."""
     tally = Tally(None, weight_1)
     tally.build((), 4)
     for row, amount in adds[:read]:
         tally.add(row, amount)
-    assert sorted(tally.occupied().tolist()) == tally.sums.nonzero()[0].tolist()
     moved, turned, signs = tally.moved.position, tally.turned.position, []
     for row, amount in adds[read:]:
         before = int(tally.sums[row])
@@ -178,7 +177,6 @@ def test_the_logs_of_a_count_name_the_domains_that_changed(adds: list[tuple[int,
         signs += [row] if np.sign(before) != np.sign(before + amount) else []
     assert tally.moved.since(moved) == [row for row, _ in adds[read:]]
     assert tally.turned.since(turned) == signs
-    assert sorted(tally.occupied().tolist()) == tally.sums.nonzero()[0].tolist()
 
 
 def test_a_log_forgets_what_is_long_ago_and_everything_when_it_is_told_to() -> None:

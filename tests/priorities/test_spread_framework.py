@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 from clusterstate.objects import LabelSelector, ObjectMeta, Pod, Requirement, Service, TopologySpreadConstraint
 from clusterstate.pod_counts import Tally
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.row_groups import GroupedScores
 from clusterstate.selectors.spread_constraints import (
     SYSTEM_DEFAULTS,
     spread_rules_1_20,
@@ -133,7 +131,7 @@ def worlds(draw: st.DrawFn) -> ReleaseCluster:
 def test_law_the_written_rule(
     world: ReleaseCluster, own: list[TopologySpreadConstraint], label: dict[str, str], picky: bool, data: st.DataObject
 ) -> None:
-    """Raw and final scores over any feasible nodes are those of the rule node by node, also by groups of nodes."""
+    """Raw and final scores over any feasible nodes are those of the rule node by node."""
     selector = labels({"zone": "b"} if picky else {})
     pod = make_pod("in", label, namespace="a", topology_spread_constraints=tuple(own), node_selector=selector)
     cluster = world.cluster()
@@ -150,22 +148,6 @@ def test_law_the_written_rule(
         assert scores(rule, cluster.info(pod), snapshot) is None
     else:
         assert scores(rule, cluster.info(pod), snapshot) == expected
-    if wanted:
-        with patch.object(spread, "FEWEST_ALIKE", 0):
-            assert scores_by_group(rule, cluster.info(pod), snapshot) == expected
-
-
-def scores_by_group(rule: PriorityConfig, info: PodInfo, snapshot: Snapshot) -> tuple[Scores, Scores]:
-    """(raw, final) as they are found for groups of rows."""
-    assert rule.prepare is not None
-    raw, final = rule.prepare(info, snapshot.whole())(snapshot)
-    assert isinstance(raw, GroupedScores)
-    assert isinstance(final, GroupedScores)
-    groups, of_rows = np.split(final.scores, [len(final.groups)])
-    left = np.setdiff1d(snapshot.row_numbers, final.rows)
-    for group, score in zip(final.groups.of_row[final.rows].tolist(), of_rows.tolist(), strict=True):
-        assert group not in final.groups.of_row[left] or score <= groups[group]
-    return raw.of_rows(snapshot.row_numbers).tolist(), final.of_rows(snapshot.row_numbers).tolist()
 
 
 # --- between 1.24 and 1.32 -----------------------------------------------------------------

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
-from clusterstate.objects import LabelSelector, Node, Pod, Requirement, TopologySpreadConstraint
-from priorities.spread import UNQUALIFIED, prepare, spread_scores, spread_sums
+from clusterstate.objects import LabelSelector, Pod, Requirement, TopologySpreadConstraint
+from priorities.spread import UNQUALIFIED, spread_scores, spread_sums
 from priorities.types import PriorityError
 from tests.support.build import Cluster, labels, make_node, make_pod, pods_on
 
@@ -94,16 +92,3 @@ ASKING = {
     "two keys": soft("zone", "host"),
     "an invalid selector": soft("zone", selector=BAD),
 }
-
-
-@pytest.mark.parametrize("there", [NODES, NODES[:3]], ids=["one without a zone", "all in zones"])
-@pytest.mark.parametrize("nodes", SUBSETS)
-@pytest.mark.parametrize("pod", ASKING.values(), ids=ASKING)
-def test_what_is_prepared_scores_as_row_by_row(pod: Pod, nodes: str, there: list[Node]) -> None:
-    """By domains where that is possible, whichever nodes fit."""
-    cluster = Cluster(there, [] if pod is ASKING["an invalid selector"] else pods_on(a=3, b=1, c=1))
-    info, snapshot = cluster.info(pod), cluster.snapshot
-    view = snapshot.take(np.array([row for name, row in cluster.columns.row_of.items() if name in nodes], np.int64))
-    sums = spread_sums(info, view)
-    found: Any = prepare(info, snapshot)(view)
-    assert [numbers.tolist() for numbers in found] == [sums.tolist(), spread_scores(info, view, sums).tolist()]

@@ -29,7 +29,6 @@ from priorities.selector_spread import (
     is_unselected_1_20,
     matching_pods_1_20,
     not_spread,
-    prepare_1_20,
     selector_spread_evidence_1_20,
     spread_scores_1_20,
 )
@@ -79,7 +78,6 @@ def _plugin(find: FindSelector) -> ColumnPlugin:
         Footprint(LOCAL | Reads.SERVICES, pod_key=find, unaffected_by_pods=unselected),
         constant=not_spread,
         evidence=selector_spread_evidence_1_20(find),
-        prepare=partial(prepare_1_20, find=find),
     )
     return ColumnPlugin(
         SELECTOR_SPREAD, SELECTOR_SPREAD_POINTS, scoring=scoring, score_alone=SELECTOR_SPREAD_UNPREPARED

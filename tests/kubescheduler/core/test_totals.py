@@ -19,7 +19,6 @@ from kubescheduler.core.decision import Decision
 from kubescheduler.core.selection import FirstByName, RandomTie, ReservoirTie, RoundRobinTie, TieBreak
 from kubescheduler.core.totals import ClassTotals
 from kubescheduler.engine.spec import Engine, EngineSpec, cache_for
-from priorities import spread
 from tests.support.amount_steps import (
     ALONE_ONCE_FULL,
     BEYOND_AMOUNTS,
@@ -333,7 +332,6 @@ def test_patched_totals_are_those_of_a_scheduler_that_remembers_nothing(
         patch.object(pod_counts, "MOST_TALLIES", 5 if share == 1 else pod_counts.MOST_TALLIES),
         patch.object(pod_counts, "TALLY_ROWS", 0),
         patch.object(answers, "PATCH_SHARE", share),
-        patch.object(spread, "FEWEST_ALIKE", 0),
         patch.object(total_tables, "LEAST_CHANGES", share),
     ):
         worlds = Worlds(engine, tie)
