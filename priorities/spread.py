@@ -114,11 +114,11 @@ def spread_scores_of_100(_: PodInfo, __: Snapshot, sums: IntArray) -> IntArray:
 def _scores(sums: IntArray, best: int) -> IntArray:
     """(n,) 0–``best``."""
     qualified = sums != UNQUALIFIED
-    counted = sums[qualified]
-    scores = np.zeros(len(sums), np.int64)
-    if counted.size:
-        scores[qualified] = _evened(counted, int(counted.sum()), int(counted.min()), best)
-    return scores
+    counted = sums if qualified.all() else sums[qualified]
+    if not counted.size:
+        return np.zeros(len(sums), np.int64)
+    scores = _evened(sums, int(counted.sum()), int(counted.min()), best)
+    return scores if counted is sums else np.where(qualified, scores, 0)
 
 
 def _evened(sums: IntArray, total: int, low: int, best: int) -> IntArray:

@@ -86,7 +86,7 @@ def _counts_of(
     whole: Snapshot, key: str, namespace: str | None, selectors: LabelSelectors, eligible: Mask
 ) -> DomainCounts:
     codes = whole.label_codes(key)[0]
-    every = np.array_equal(eligible, codes != ABSENT)
+    every = eligible.all() or np.array_equal(eligible, codes != ABSENT)
     codes = codes if every else codes * eligible
     present = np.bincount(codes, minlength=len(whole.label_values(key))) > 0
     present[ABSENT] = False
