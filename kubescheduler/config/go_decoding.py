@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from clusterstate.objects import FrozenMap
+from kubecel.api_names import go_quote
 from kubescheduler.config.config_text import ParsedDocument
 from kubescheduler.framework.args.document_schema import (
     BOOL,
@@ -235,6 +236,17 @@ def _nanoseconds(text: str) -> int | None:
         return parse_duration(text)
     except ValueError:
         return None
+
+
+def not_registered(kind: str, version: str, scheme: str) -> str:
+    """The release's text for a kind and version that it does not know.
+
+    scheme: where the release says its types are registered.
+    """
+    group, _, last = version.rpartition("/")
+    internal = last == "__internal" or version in ("", "/")
+    registered = f"the internal version of group {go_quote(group)}" if internal else f"version {go_quote(version)}"
+    return f"no kind {go_quote(kind)} is registered for {registered} in scheme {go_quote(scheme)}"
 
 
 def unknown_problem(key: UnknownKey) -> str:

@@ -22,7 +22,8 @@ from kubescheduler.extender.wire import WireFormat
 from kubescheduler.releases.lookup import release_named
 from tests.support.custom.extender_asking import MS, NAMES, NODES, POD, Asking, asking_process, error_of, node
 
-WIRE_1_16 = release_named("1.16").wire
+WIRE_1_4, WIRE_1_16, WIRE_1_20, WIRE_1_36 = (release_named(name).wire for name in ("1.4", "1.16", "1.20", "1.36"))
+BOTH = pytest.mark.parametrize("wire", [WIRE_1_20, WIRE_1_36], ids=["1.20", "1.36"])
 
 
 @pytest.fixture(scope="module")
@@ -233,9 +234,6 @@ def test_import_is_light() -> None:
     )
 
 
-WIRE_1_4 = release_named("1.4").wire
-
-
 # --- bind ------------------------------------------------------------------------------------
 
 
@@ -376,19 +374,13 @@ def test_whole_body_is_read_in_1_4(asking: Asking) -> None:
     assert error_of(asking("error", WIRE_1_4).filter, POD, NODES) == "95%!f(MISSING)ull"
 
 
-WIRE_1_20 = release_named("1.20").wire
-WIRE_1_36 = release_named("1.36").wire
-
-BOTH = pytest.mark.parametrize("wire", [WIRE_1_20, WIRE_1_36], ids=["1.20", "1.36"])
-
-
 def victim(name: str) -> Pod:
     return Pod(ObjectMeta(name, "ns", f"uid-{name}"), manifest={"metadata": {"name": name, "uid": f"uid-{name}"}})
 
 
 VICTIMS = {"n0": ([victim("a")], 0), "n1": ([victim("b"), victim("c")], 1)}
 
-# --- filter ----------------------------------------------------------------------------------
+# --- filter since 1.20 -----------------------------------------------------------------------
 
 
 @BOTH
@@ -499,8 +491,6 @@ def test_preempt(asking: Asking, wire: WireFormat, meta: bool, violations: int) 
 )
 def test_preempt_request(wire: WireFormat, meta: bool, violations: list[int]) -> None:
     """Uids to a nodeCacheCapable extender, in 1.20 without the number of violations; whole pods to others."""
-    import msgspec
-
     body = json.loads(wire.preemption(msgspec.Raw(b"{}"), VICTIMS, meta))
     given, other = "NodeNameToMetaVictims", "NodeNameToVictims"
     if not meta:

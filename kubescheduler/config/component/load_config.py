@@ -13,11 +13,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from clusterstate.errors import ConfigError, nearest
-from kubecel.api_names import go_quote
 from kubescheduler.config.component.component_format import DocumentRules, complete
 from kubescheduler.config.component.config_schema import (
     API_VERSIONS,
-    GROUP,
     KIND,
     MULTI_POINT,
     PluginConfig,
@@ -30,6 +28,7 @@ from kubescheduler.config.go_decoding import (
     GoDecoder,
     UnknownKey,
     behind_notes,
+    not_registered,
     refused_key,
     show_path,
     text_problems,
@@ -455,7 +454,7 @@ def _read_args(  # noqa: PLR0911  one after the other, as the release looks
         return _ArgsReading(record, decoder, problem, f"decoding args for plugin {entry.name}: {problem}")
     found_version, found_kind = given.get("apiVersion") or version, given.get("kind") or keys.name
     if not _is_registered(found_version, found_kind, form):
-        problem = _not_registered(found_version, found_kind, form)
+        problem = not_registered(found_kind, found_version, form.scheme)
         return _ArgsReading(record, decoder, problem, f"decoding args for plugin {entry.name}: {problem}")
     if found_kind != keys.name:
         wanted, got = _group_kind(version, keys.name), _group_kind(found_version, found_kind)
@@ -518,14 +517,6 @@ def _is_registered(version: str, kind: str, form: ComponentFormat) -> bool:
     return version in form.versions and kind in names
 
 
-def _not_registered(version: str, kind: str, form: ComponentFormat) -> str:
-    """The release's text for a version and kind that it does not know."""
-    internal = version in (f"{GROUP}/__internal", "/", "__internal")
-    group = version.partition("/")[0] if "/" in version else ""
-    registered = f"the internal version of group {go_quote(group)}" if internal else f"version {go_quote(version)}"
-    return f"no kind {go_quote(kind)} is registered for {registered} in scheme {go_quote(form.scheme)}"
-
-
 def _group_kind(version: str, kind: str) -> str:
     """``Kind.group``."""
     group, slash, _ = version.partition("/")
@@ -551,7 +542,7 @@ def _error(document: Mapping[str, Any], form: ComponentFormat) -> str | None:
         return error
     version, kind = document["apiVersion"], document["kind"]
     if not _is_registered(version, kind, form):
-        return _not_registered(version, kind, form)
+        return not_registered(kind, version, form.scheme)
     if kind == KIND:
         return None
     group_version = version if "/" in version else f"/{version}"

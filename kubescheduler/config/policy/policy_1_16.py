@@ -20,6 +20,7 @@ from kubescheduler.config.config_text import parse_document, read_text
 from kubescheduler.config.go_decoding import (
     GoDecoder,
     ignored_notes,
+    not_registered,
     text_notes,
     text_problems,
     unknown_problem,
@@ -135,11 +136,9 @@ def checked_type(document: Mapping[str, Any], scheme: str) -> tuple[str, str | N
     kind, version = given["kind"] or "Policy", given["apiversion"]
     if version.count("/") > 1:
         return version, f"unexpected GroupVersion string: {version}"
-    internal = version in INTERNAL_VERSIONS
-    if kind == "Policy" and (internal or version == "v1"):
+    if kind == "Policy" and version in (*INTERNAL_VERSIONS, "v1"):
         return version, None
-    registered = f"the internal version of group {go_quote('')}" if internal else f"version {go_quote(version)}"
-    return version, f"no kind {go_quote(kind)} is registered for {registered} in scheme {go_quote(scheme)}"
+    return version, not_registered(kind, version, scheme)
 
 
 def _type_problem(document: Mapping[str, Any], error: str) -> str:
