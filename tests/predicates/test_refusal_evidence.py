@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from algorithmprovider.algorithms_1_4 import FIT_PREDICATES as FIT_PREDICATES_1_4
 from algorithmprovider.algorithms_1_16 import FIT_PREDICATES
 from clusterstate.objects import Affinity, ClaimReference, LabelSelector, Pod, PodAffinity, PodAffinityTerm
 from clusterstate.volumes.claim_matching import RULES_1_16
-from kubescheduler.releases import v1_4
+from kubescheduler.releases import v1_4, v1_36
+from predicates.disks import CLAIM_IN_USE
 from predicates.dynamic_resources import CANNOT_ALLOCATE, DEFAULTS, NOT_AVAILABLE, explain_devices
 from predicates.interpod import explain_affinity_1_4
 from predicates.node_identity import label_presence_factory, label_presence_factory_1_4
@@ -73,12 +76,12 @@ def test_every_check_has_evidence(release: str) -> None:
 
 
 @pytest.mark.parametrize("release", CHECKS)
-@given(world=worlds(), pod=incoming)
-def test_law_evidence_decides_the_verdict(release: str, world: DrawnCluster, pod: Pod) -> None:
+@given(world=worlds(), pods=st.lists(incoming, min_size=1, max_size=6))
+def test_law_evidence_decides_the_verdict(release: str, world: DrawnCluster, pods: list[Pod]) -> None:
     """On every node of a random cluster: what refuses has evidence that refuses, and what passes has none."""
     cache = world.cache(release)
-    info, snapshot = cache.info(pod), cache.snapshot()
-    for check in CHECKS[release].values():
+    snapshot = cache.snapshot()
+    for info, check in product(map(cache.info, pods), CHECKS[release].values()):
         hold_to_evidence(check, info, snapshot)
 
 
@@ -179,6 +182,18 @@ def test_a_bound_claim() -> None:
     objects = [make_claim("c", "v", annotations=BOUND), make_volume("v", node_affinity=on_nodes("b", "c"))]
     assert text_of(Cluster([NODE], [], objects), claiming("c"), NODE_CONFLICT, EXPLAIN_1_16) == (
         "wants the node of volume v of claim c (host in (b, c)), found another node"
+    )
+
+
+def test_a_claim_for_one_pod() -> None:
+    """The pods on the node that use it."""
+    claim = make_claim("c", "v", annotations=BOUND, access_modes=("ReadWriteOncePod",))
+    cluster = Cluster([NODE], [claiming("c", name="user", node="a")], [claim, make_volume("v")], view=v1_36.VIEW)
+    check = CHECKS["1.36"]["VolumeRestrictions"]
+    hold_to_evidence(check, cluster.info(claiming("c")), cluster.snapshot)
+    assert check.evidence is not None
+    assert text_of(cluster, claiming("c"), CLAIM_IN_USE, check.evidence.explain) == (
+        "wants claim c for one pod only, used by default/user"
     )
 
 

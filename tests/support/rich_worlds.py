@@ -70,6 +70,7 @@ RELEASES = tuple(FRAMEWORKS_TRIED)
 IN_TREE = {release: release_named(release).framework_rules.plugins for release in RELEASES}
 """Release → its plugins."""
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
+BETA_ZONE = "failure-domain.beta.kubernetes.io/zone"
 DRIVER = "csi.example.com"
 AVOIDED = '{"preferAvoidPods":[{"podSignature":{"podController":{"kind":"ReplicaSet","uid":"u"}}}]}'
 
@@ -114,7 +115,7 @@ NODE_PARTS: st.SearchStrategy[Any] = st.fixed_dictionaries(
 
 
 def node_of(name: str, parts: Any) -> Node:
-    label = {HOST: name, **parts["more"]} | ({ZONE: parts["zone"]} if parts["zone"] else {})
+    label = {HOST: name, **parts["more"]} | (dict.fromkeys((ZONE, BETA_ZONE), parts["zone"]) if parts["zone"] else {})
     return make_node(
         name,
         label,
@@ -218,7 +219,7 @@ OTHERS: tuple[Any, ...] = (
     make_slice("n0", gpu("g")),
     device_claim(),
 )
-VOLUME = make_volume("pv", CSI(DRIVER, "h"), label={ZONE: "a"})
+VOLUME = make_volume("pv", CSI(DRIVER, "h"), label={ZONE: "a", BETA_ZONE: "a"})
 LOCAL_VOLUME = PersistentVolume(VOLUME.metadata, VOLUME.source, node_affinity=(NodeSelectorTerm((HAS_DISK,)),))
 SERVICE = Service(ObjectMeta("web", "default"), labels({"app": "web"}))
 REPLICAS = ReplicaSet(ObjectMeta("web", "default", uid="u"), WEB)
