@@ -23,7 +23,7 @@ from clusterstate.manifests.defaulting import (
 )
 from clusterstate.manifests.kinds import encode_object
 from clusterstate.objects import ObjectMeta, PriorityClass
-from tests.support.strategies import OBJECTS
+from tests.support.strategies import EVERY_KIND
 
 Manifest = Mapping[str, Any]
 
@@ -228,18 +228,18 @@ def test_admission_leaves_others_alone() -> None:
         assert admit_pod(manifest, CLASSES, DEFAULT) is manifest
 
 
-@pytest.mark.parametrize("kind", OBJECTS)
+@pytest.mark.parametrize("kind", EVERY_KIND)
 @given(data=st.data())
 def test_defaulting_twice_is_once(kind: str, data: st.DataObject) -> None:
     """What has its defaults comes back as it is."""
-    once = unchanged(default_manifest, encode_object(data.draw(OBJECTS[kind])))
+    once = unchanged(default_manifest, encode_object(data.draw(EVERY_KIND[kind])))
     assert default_manifest(once) is once
 
 
 @given(data=st.data())
 def test_admission_twice_is_once(data: st.DataObject) -> None:
     """An admitted pod comes back as it is."""
-    manifest = encode_object(data.draw(OBJECTS["Pod"]))
+    manifest = encode_object(data.draw(EVERY_KIND["Pod"]))
     manifest["spec"]["priorityClassName"] = data.draw(st.sampled_from([None, "", "high", "low"]))
     once = unchanged(lambda m: admit_pod(m, CLASSES, DEFAULT), manifest)
     assert admit_pod(once, CLASSES, DEFAULT) is once
