@@ -36,8 +36,6 @@ from clusterstate.selectors.spread_constraints import (
     spread_over,
 )
 from clusterstate.selectors.spread_soft import (
-    MOST_PLANS,
-    PLAN_ROWS,
     MakePlan,
     SoftPlan,
     SoftPlans,
@@ -191,11 +189,6 @@ Rounding = Callable[[Floats], IntArray]
 
 NEARLY_HALF = math.nextafter(0.5, 0.0)
 """Added to a number it leaves out no half: their sum is rounded to the next whole number; see IEEE 754."""
-MOST_PODS = 1024
-"""Pod classes of which the plan is found at once."""
-PLANNED_FOR = Reads.ALL_NODES | Reads.SERVICES
-"""What a pod's plan follows from."""
-
 ERROR_1_20 = "error when calculating preScoreState: obtaining pod's soft topology spread constraints: "
 ERROR_1_36 = "calculating preScoreState: obtaining pod's soft topology spread constraints: "
 
@@ -335,17 +328,10 @@ class _Rule(msgspec.Struct, frozen=True, eq=False):
             raise PriorityError(f"{self.error_text}{error}") from None
 
     def plan(self, pod: PodInfo, snapshot: Snapshot) -> SoftPlan | None:
-        """None: no soft constraint. Found once for a pod class while nodes and services stay as they are."""
+        """None: no soft constraint."""
         whole = snapshot.whole()
-        memo: dict[tuple[PodInfo, int], SoftPlan | None] = whole.derived(("soft plans", self), PLANNED_FOR, dict)
-        name = pod, len(whole)
-        if name not in memo:
-            if len(memo) >= min(MOST_PODS, max(MOST_PLANS, PLAN_ROWS // max(len(whole), 1))):
-                memo.clear()
-            constraints = self.constraints(pod, whole)
-            all_keys = self.rules.requires_all(pod)
-            memo[name] = self.plans.of(pod, whole, constraints, all_keys) if constraints else None
-        return memo[name]
+        constraints = self.constraints(pod, whole)
+        return self.plans.of(pod, whole, constraints, self.rules.requires_all(pod)) if constraints else None
 
     def stands(self, pod: PodInfo, snapshot: Snapshot) -> bool:
         return not self.constraints(pod, snapshot)
