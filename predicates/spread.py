@@ -169,8 +169,7 @@ def _step(snapshot: Snapshot, plan: Plan, at: int, too_full: Mask) -> tuple[Mask
     too_full[ABSENT] = False
     codes = snapshot.label_codes(plan.constraints[at].topology_key)[0]
     if snapshot.rows is None:
-        key = plan.constraints[at].topology_key
-        return plan.lacking[at], plan.rows_in(key, too_full, codes) if too_full.any() else None
+        return plan.lacking[at], too_full[codes] if too_full.any() else None
     return codes == ABSENT, too_full[codes]
 
 

@@ -48,7 +48,7 @@ def real_apiserver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealSer
 def api_server(request: pytest.FixtureRequest, io: IoThread) -> Iterator[FrontServer]:
     """An empty API server: the one in this process, then a real one, where there is one."""
     from tests.support.apiserver import ApiServer
-    from tests.support.apiserver.real_server import ForwardingServer
+    from tests.support.apiserver.forwarding_server import ForwardingServer
 
     if request.param == "in process":
         with ApiServer(io) as server:

@@ -25,8 +25,9 @@ from kubescheduler.live.process.process_options import CommandLine, settings_of
 from kubescheduler.live.transport.io_thread import IoThread
 from kubescheduler.releases.lookup import live_release, recorded_processes
 from tests.support.apiserver import FrontServer
+from tests.support.apiserver.forwarding_server import ForwardingServer
 from tests.support.apiserver.front_server import ASKED
-from tests.support.apiserver.real_server import ForwardingServer, RealServer
+from tests.support.apiserver.real_server import RealServer
 from tests.support.live.claims import (
     CLAIMS,
     SELECTED,

@@ -98,8 +98,6 @@ class Tracked:
 
 
 MOST_GROUNDS = 256
-MOST_MASKS = 64
-FEW_DOMAINS = 64
 
 
 class Ground(msgspec.Struct, frozen=True, eq=False):
@@ -141,19 +139,6 @@ class Plan(msgspec.Struct, frozen=True, eq=False):
     """By constraint: (N,) bool, the rows that lack its topology key; None when no row does."""
     qualified: Mask
     """(N,) bool, the rows that have every key."""
-    masks: dict[tuple[str, bytes], Mask] = msgspec.field(default_factory=dict)
-    """Remembered answers of ``rows_in``."""
-
-    def rows_in(self, key: str, domains: Mask, codes: IntArray) -> Mask:
-        """(N,) bool: the rows in some domains; the same object when they are asked for again."""
-        if len(domains) > FEW_DOMAINS:
-            return domains[codes]
-        name = (key, domains.tobytes())
-        mask = self.masks.get(name)
-        if mask is None:
-            mask = remember(self.masks, name, domains[codes], MOST_MASKS)
-            mask.flags.writeable = False
-        return mask
 
 
 Grounds = Callable[[PodInfo, Snapshot, Constraints, Mask], tuple[Ground, ...]]

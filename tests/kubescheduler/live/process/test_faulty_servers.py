@@ -16,7 +16,7 @@ import pytest
 
 from kubescheduler.live.transport.io_thread import IoThread
 from tests.support.apiserver import FrontServer
-from tests.support.apiserver.real_server import ForwardingServer
+from tests.support.apiserver.forwarding_server import ForwardingServer
 from tests.support.faults.fault_trial import Trial
 from tests.support.faults.history import PodHistory
 
