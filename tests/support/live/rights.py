@@ -38,7 +38,7 @@ Right = tuple[str, str, str, str]
 LIVE_FOLDER = Path(kubescheduler.live.__file__).parent
 PLAYED = ("writes.py", "events.py", "leadership.py")
 """The files all of whose requests are sent here; the others read, or ask by what base/authentication.yaml allows."""
-ELSEWHERE = {"serving/authentication.py": "POST"}
+ELSEWHERE = {"serving/guard.py": "POST"}
 """File → what it sends though it changes nothing: reviews of who asks, which system:auth-delegator allows."""
 BY_NAME = frozenset({"leases"})
 """Resources of which one object is meant."""
