@@ -106,6 +106,29 @@ def test_a_place_is_laid_out(place: str, lab: RunningLab, lab_pages: LabPages) -
     assert found == {size["width"]: [] for size in SIZES}
 
 
+def boxes(page: Page, elements: str) -> Any:
+    """How large some elements are, and how they are laid out."""
+    settled(page)
+    return page.eval_on_selector_all(
+        elements, "all => all.map(one => [one.offsetWidth, one.offsetHeight, getComputedStyle(one).display])"
+    )
+
+
+def test_styles_of_other_screens_change_nothing(lab: RunningLab, lab_pages: LabPages) -> None:
+    """Each screen brings its own, and they stay: a screen looks the same, whatever was seen before."""
+    page = lab_pages.opened(lab, "screen=tune", viewport=SIZES[0])
+    tune = boxes(page, ".weight, .weight *")
+    show_screen(page, "Side by side")
+    compared(page)
+    sides = boxes(page, ".compared-pods, .compared-pods *")
+    for title in ("Class", "Why", "Hints", "Time"):
+        show_screen(page, title)
+    show_screen(page, "Tune")
+    assert boxes(page, ".weight, .weight *") == tune
+    show_screen(page, "Side by side")
+    assert boxes(page, ".compared-pods, .compared-pods *") == sides
+
+
 def test_cards_follow_the_size_of_the_type(lab: RunningLab, lab_pages: LabPages) -> None:
     """Which grows with the window: what a card has to hold is as high as in a window that was opened so."""
     page = lab_pages.opened(lab, viewport=SIZES[0])
