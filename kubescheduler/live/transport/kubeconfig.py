@@ -16,10 +16,12 @@ import zlib
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 
 from clusterstate.errors import ConfigError, DecodeError
+from kubecel.api_names import go_quote
 from kubescheduler.sources.files import UNREADABLE, read_file, why_unreadable
 from kubescheduler.sources.limits import TooLongError
 from kubescheduler.sources.yaml_stream import parse_yaml
@@ -354,7 +356,24 @@ def _chosen(cls: type[Kubeconfig], known: dict[str, dict[str, Any]], name: str, 
         )
     user = known["users"].get(context.user, UserEntry())
     _check_support(cluster, user, context)
-    return cls(cluster, user, context.namespace)
+    chosen = cls(cluster, user, context.namespace)
+    if needs_server:
+        _check_address(chosen.url, context)
+    return chosen
+
+
+def _check_address(url: str, context: ContextEntry) -> None:
+    """Raises ValueError for what is no address of a server."""
+    place = f'cluster "{context.cluster}": server {go_quote(url)}'
+    try:
+        parts = urlsplit(url)
+        named, _ = parts.hostname, parts.port
+    except ValueError as error:
+        raise ValueError(f"{place} is no address: {error}") from None
+    if parts.scheme not in ("http", "https"):
+        raise ValueError(f"{place} is no address of HTTP or HTTPS")
+    if not named:
+        raise ValueError(f"{place} names no host")
 
 
 def _check_support(cluster: ClusterEntry, user: UserEntry, context: ContextEntry) -> None:

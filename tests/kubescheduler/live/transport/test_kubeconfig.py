@@ -71,6 +71,15 @@ def faults(path: str, context: str | None = None) -> list[str]:
             {}, {"server": SERVER, "proxy-url": "http://p"}, 'cluster "c": proxy-url is not supported', id="proxy"
         ),
         pytest.param({}, {}, 'no server found for cluster "c"', id="no server"),
+        *[
+            pytest.param({}, {"server": server}, f'cluster "c": server "{server}" {fault}', id=server)
+            for server, fault in {
+                "http://127.0.0.1:99999": "is no address: Port out of range 0-65535",
+                "http://[::1": "is no address: Invalid IPv6 URL",
+                "ftp://127.0.0.1": "is no address of HTTP or HTTPS",
+                "https://": "names no host",
+            }.items()
+        ],
         pytest.param(
             {"exec": {**PLUGIN, "apiVersion": "v9"}},
             None,
