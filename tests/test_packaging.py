@@ -5,6 +5,8 @@ from __future__ import annotations
 import configparser
 import importlib
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -119,3 +121,38 @@ def test_recorded_decisions_are_there() -> None:
     assert {"interpod", "large", "mixed", "policy", "resources", "sequence", "extender"} <= themes
     assert (vectors_dir() / "openb-1.16.jsonl.gz").is_file()
     assert (vectors_dir() / "openb-1.16.scenario.json.gz").is_file()
+
+
+WITHOUT_EXTRAS = """
+import importlib.abc, sys
+
+class NotInstalled(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {extras}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, NotInstalled())
+from kubescheduler.__main__ import main
+main()
+"""
+EXTRAS = {"aiohappyeyeballs", "anyio", "cryptography", "httptools", "mcp", "pandas", "prometheus_client", "pyarrow"}
+CLUSTER = str(ROOT / "policy_examples" / "cluster.yaml")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["releases"],
+        ["releases", "--between", "1.16", "1.36"],
+        ["upgrade", CLUSTER, "--from", "1.20", "--to", "1.36"],
+        ["migrate", str(ROOT / "policy_examples" / "bin-packing-1.36.yaml"), "--to", "1.36"],
+        ["migrate", str(ROOT / "policy_examples" / "bin-packing.json"), "--to", "1.36"],
+        ["schedule", CLUSTER, "--pending"],
+    ],
+    ids=lambda arguments: " ".join(Path(word).name for word in arguments),
+)
+def test_commands_run_without_extras(arguments: list[str]) -> None:
+    """What is no extra's needs nothing that an extra brings."""
+    code = WITHOUT_EXTRAS.format(extras=EXTRAS)
+    ended = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
+    assert ended.returncode in (0, 1), ended.stderr

@@ -78,7 +78,7 @@ def releases_document() -> list[dict[str, Any]]:
             "decidesBy": "predicates and priorities" if record.framework is None else "plugins",
             "configuration": _versions(record),
             "policies": record.reads_policies,
-            "runsAs": record.live().name if record.live is not None else None,
+            "runsAs": None if record.flags is None else record.flags()[0],
             "changes": len(record.changes),
         }
         for name, record in RELEASES.items()

@@ -14,6 +14,28 @@ from msgspec.structs import replace
 if TYPE_CHECKING:
     from kubescheduler.live.metrics.process_metrics import ReleaseMetrics
     from kubescheduler.live.process.release_live import LiveRelease, ProcessRules
+    from kubescheduler.live.release_flags import Flags
+
+
+def flags_1_16() -> tuple[str, Flags]:
+    """(its name, the flags of its process)."""
+    from kubescheduler.live.release_flags import FLAGS_1_16
+
+    return "1.16", FLAGS_1_16
+
+
+def flags_1_20() -> tuple[str, Flags]:
+    """(its name, the flags of its process)."""
+    from kubescheduler.live.release_flags import FLAGS_1_20
+
+    return "1.20", FLAGS_1_20
+
+
+def flags_1_36() -> tuple[str, Flags]:
+    """(its name, the flags of its process)."""
+    from kubescheduler.live.release_flags import FLAGS_1_36
+
+    return "1.36", FLAGS_1_36
 
 
 def metrics_1_16() -> ReleaseMetrics:
@@ -59,7 +81,6 @@ def live_1_16() -> LiveRelease:
     from kubescheduler.live.klog import LogLine, Severity
     from kubescheduler.live.process import log_lines, release_live
     from kubescheduler.live.process.release_live import LiveRelease
-    from kubescheduler.live.release_flags import FLAGS_1_16
     from kubescheduler.live.serving import scheduler_servers
     from kubescheduler.live.serving.http_answers import refused_1_16
     from kubescheduler.live.serving.pages import configz_1_16
@@ -111,7 +132,7 @@ def live_1_16() -> LiveRelease:
             credential_id=False,
         ),
         metrics=metrics_1_16(),
-        flags=FLAGS_1_16,
+        flags=flags_1_16()[1],
         faults=release_live.faults_1_16,
         loaded_faults=release_live.no_loaded_faults,
         process=process_1_16(),
@@ -136,7 +157,6 @@ def live_1_20() -> LiveRelease:
     from kubescheduler.live.metrics.loop_metrics import NAMES_1_20, LoopMetrics
     from kubescheduler.live.metrics.metric_families import ACCESS_1_20, FAMILIES_1_20, LIBRARIES_1_20
     from kubescheduler.live.process import log_lines, release_live
-    from kubescheduler.live.release_flags import FLAGS_1_20
     from kubescheduler.live.serving import scheduler_servers
     from kubescheduler.live.serving.http_answers import refused_1_36
     from kubescheduler.live.serving.pages import configz_1_20
@@ -186,7 +206,7 @@ def live_1_20() -> LiveRelease:
             resources="[ALPHA] ",
             resets=(),
         ),
-        flags=FLAGS_1_20,
+        flags=flags_1_20()[1],
         faults=release_live.faults_1_20,
         process=replace(
             older.process,
@@ -246,7 +266,6 @@ def live_1_36() -> LiveRelease:
     from kubescheduler.live.informers.informer_rules import KINDS_1_36
     from kubescheduler.live.klog import LogLine, Severity, structured
     from kubescheduler.live.process import log_lines, release_live
-    from kubescheduler.live.release_flags import FLAGS_1_36
     from kubescheduler.live.serving import scheduler_servers
     from kubescheduler.live.serving.pages import configz_1_36
 
@@ -297,7 +316,7 @@ def live_1_36() -> LiveRelease:
             credential_id=True,
         ),
         metrics=metrics_1_36(older.metrics),
-        flags=FLAGS_1_36,
+        flags=flags_1_36()[1],
         faults=release_live.faults_1_36,
         loaded_faults=release_live.loaded_faults_1_36,
         process=process_1_36(older.process),

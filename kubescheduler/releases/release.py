@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from kubescheduler.framework.profiles.profile_map import ProfileRules
     from kubescheduler.framework.running.profile_plugins import CyclePlugins
     from kubescheduler.live.process.release_live import LiveRelease
+    from kubescheduler.live.release_flags import Flags
     from kubescheduler.queue.entry import Clock
     from kubescheduler.queue.queue_policy import QueuePolicy
     from kubescheduler.queue.scheduling_queue import SchedulingQueue
@@ -91,6 +92,8 @@ class Release(msgspec.Struct, frozen=True, eq=False):
     """The rules of a release that decides by plugins in profiles."""
     live: Callable[[], LiveRelease] | None = None
     """Its process, read when one runs; None for a release that decides here but does not run."""
+    flags: Callable[[], tuple[str, Flags]] | None = None
+    """(the release whose process that is, its flags), which need nothing that only a process needs."""
     reads_gates_at_start: bool = False
     """Scenarios of ``evaluate`` speak of feature gates too late, as they did when the release was recorded: plugins
     have been registered by then, for which the release reads them once. Flags of a scheduler count.

@@ -34,7 +34,7 @@ from kubescheduler.extender.answered_nodes import AnsweredRows1_16
 from kubescheduler.extender.wire import capitalised_arguments, only_200, pod_as_read, url_of_verb
 from kubescheduler.releases import v1_4
 from kubescheduler.releases.daemon_controllers import DaemonController, bound_by_affinity, passing, tolerant
-from kubescheduler.releases.recorded_processes import live_1_16
+from kubescheduler.releases.recorded_processes import flags_1_16, live_1_16
 from kubescheduler.releases.release import Release
 from kubescheduler.sources.cluster_input import Filling, admission
 from predicates.node_identity import pod_match_node_selector
@@ -274,4 +274,5 @@ RELEASE: Release = replace(
     process_defaults={"enableProfiling": False, "leaderElection": {"resourceLock": "endpoints"}},
     legacy=LEGACY,
     live=live_1_16,
+    flags=flags_1_16,
 )

@@ -69,7 +69,7 @@ from kubescheduler.framework.profiles.profile_map import PROFILES_1_20
 from kubescheduler.releases import edits, v1_4, v1_16
 from kubescheduler.releases.daemon_controllers import passing
 from kubescheduler.releases.edits import after, change
-from kubescheduler.releases.recorded_processes import live_1_20
+from kubescheduler.releases.recorded_processes import flags_1_20, live_1_20
 from kubescheduler.releases.release import ChangeKind, Edit, FrameworkRules, Release
 from predicates.node_identity import pod_match_node_selector_1_20
 from predicates.taints import pod_tolerates_node_taints_1_20
@@ -305,7 +305,7 @@ def by_plugins(older: Release) -> Release:
     """Decides by plugins, no longer by predicates and priorities."""
     named = replace(POLICIES, release=older.name)
     rules = replace(FRAMEWORK, component=replace(FORMAT, release=older.name), policies=named)
-    return replace(older, legacy=None, framework=rules, top_score=100, live=live_1_20)
+    return replace(older, legacy=None, framework=rules, top_score=100, live=live_1_20, flags=flags_1_20)
 
 
 def where_plugins_decide(edit: Edit) -> Edit:

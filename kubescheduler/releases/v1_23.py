@@ -14,7 +14,7 @@ from kubescheduler.framework.plugins import services, volume_binding, volume_lim
 from kubescheduler.framework.profiles.profile_map import PROFILES_1_23
 from kubescheduler.releases import edits, v1_22
 from kubescheduler.releases.edits import after, change
-from kubescheduler.releases.recorded_processes import live_1_36
+from kubescheduler.releases.recorded_processes import flags_1_36, live_1_36
 from kubescheduler.releases.release import ChangeKind, Edit, Release
 from kubescheduler.releases.v1_20 import FILTERS
 
@@ -157,4 +157,5 @@ RELEASE = after(
     version="1.23.5",
     summary="v1beta3 with multiPoint and other weights, no Policy any more",
     live=live_1_36,
+    flags=flags_1_36,
 )

@@ -12,7 +12,7 @@ import msgspec
 from clusterstate.errors import ConfigError
 from kubescheduler.config.component.config_schema import CONFIGURATION
 from kubescheduler.config.gates import Gate, ReleaseGates, gate_pairs
-from kubescheduler.releases.lookup import live_release, release_named
+from kubescheduler.releases.lookup import release_named
 from kubescheduler.releases.release import Release
 from kubescheduler.translate.translation_model import Note, NoteKind, Translation, WithOrigin, since, without_origin
 
@@ -55,8 +55,10 @@ class TargetProcess(msgspec.Struct, frozen=True, eq=False):
 def target_process(release: str) -> TargetProcess:
     """How a release with profiles is run. Raises ConfigError for any other."""
     record = release_named(release)
-    form, process = record.framework_rules.component, live_release(release)
-    flags = frozenset(flag.name for flag in process.flags)
+    form = record.framework_rules.component
+    assert record.flags is not None, "every release with profiles runs"
+    recorded, known = record.flags()
+    flags = frozenset(flag.name for flag in known)
     return TargetProcess(
         name=record.name,
         version=form.native.rpartition("/")[2],
@@ -65,7 +67,7 @@ def target_process(release: str) -> TargetProcess:
         flags=flags,
         gates=record.gates,
         keys=frozenset(field.key for field in CONFIGURATION[form.native].fields),
-        recorded=process.recorded,
+        recorded="" if recorded == record.name else recorded,
     )
 
 
