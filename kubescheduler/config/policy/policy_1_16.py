@@ -192,25 +192,28 @@ def around(text: bytes, at: int) -> str:
 # --- entries ----------------------------------------------------------------------------------
 
 
-def _predicate_error(entry: PredicatePolicy, known: Collection[str]) -> str | None:
-    """Why an entry cannot be registered; ``known`` are the names that are registered at that moment."""
+def _kind_error(entry: PredicatePolicy | PriorityPolicy, kind: str, known: Collection[str]) -> str | None:
+    """Why a Predicate or Priority is none, whatever its argument says; ``known`` are the names that are registered at
+    that moment."""
     if entry.argument is None:
-        found = entry.name in known
-        return None if found else f"Invalid configuration: Predicate type not found for {entry.name}"
+        return None if entry.name in known else f"Invalid configuration: {kind} type not found for {entry.name}"
     if entry.argument.count != 1:
         count = entry.argument.count
-        return f"Exactly 1 predicate argument is required, numArgs: {count}, Predicate: {entry.name}"
-    return _name_error(entry.name)
+        return f"Exactly 1 {kind.lower()} argument is required, numArgs: {count}, {kind}: {entry.name}"
+    return None
+
+
+def _predicate_error(entry: PredicatePolicy, known: Collection[str]) -> str | None:
+    """Why an entry cannot be registered."""
+    error = _kind_error(entry, "Predicate", known)
+    return error if error or entry.argument is None else _name_error(entry.name)
 
 
 def _priority_error(entry: PriorityPolicy, known: Collection[str]) -> str | None:
-    """Why an entry cannot be registered; ``known`` are the names that are registered at that moment."""
-    if entry.argument is None:
-        found = entry.name in known
-        return None if found else f"Invalid configuration: Priority type not found for {entry.name}"
-    if entry.argument.count != 1:
-        count = entry.argument.count
-        return f"Exactly 1 priority argument is required, numArgs: {count}, Priority: {entry.name}"
+    """Why an entry cannot be registered."""
+    error = _kind_error(entry, "Priority", known)
+    if error or entry.argument is None:
+        return error
     ratio = entry.argument.requested_to_capacity_ratio
     if ratio is not None and (error := shape_error(ratio.shape)):
         return f"invalid RequestedToCapacityRatioPriority arguments: {error}"
