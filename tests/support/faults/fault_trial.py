@@ -24,7 +24,7 @@ from kubescheduler.live.transport.io_thread import IoThread
 from tests.support.apiserver.front_server import Answer, FrontServer, lost
 from tests.support.apiserver.real_server import free_ports
 from tests.support.apiserver.storage import Document, StatusError
-from tests.support.faults.history import Leadership, PodHistory, bound_by_others, leaders
+from tests.support.faults.history import Leadership, PodHistory, bound_by_others, leaders, renewals
 from tests.support.live.live_cluster import NODES, PODS, a_node, a_pod
 from tests.support.live.serving import trusting
 from tests.support.processes.dependent_processes import dependent
@@ -367,10 +367,17 @@ class Trial:
             late = len([pod for pod in self.history.present() if pod.node in self.removed])
             self.until(lambda: self.clean_up() and self.settled())
         self._check_pods()
+        self._end_faults(elects)
         self.until(self._queues_are_empty, 60.0)
         if elects:
             assert bound_by_others(self.server) == []
         print(f"\nbound in {seconds:.0f} s, {late} on nodes that were gone; {self.figures()}")
+
+    def _end_faults(self, elects: bool) -> None:
+        """A leader whose writes fail for long enough ends with another status than 0, as it has to: none does now."""
+        self.server.faults.clear()
+        before = renewals(self.server)
+        self.until(lambda: not elects or renewals(self.server) > before)
 
     def _check_pods(self) -> None:
         history = self.history
@@ -388,17 +395,19 @@ class Trial:
 
     def _queues_are_empty(self) -> bool:
         """Whether no scheduler has a pod left, by its dump and its metrics, and its cache is what the server has."""
-        for one in self.replicas:
-            if not one.is_serving():
-                return False
-            dumps = one.text().count(DUMPED)
-            one.send(signal.SIGUSR2)
-            self.until(lambda one=one, dumps=dumps: one.text().count(DUMPED) > dumps, 60.0)  # type: ignore[misc]
-            if "name:" in one.queue() or (one.release != "1.16" and any(one.pending().values())):
-                return False
-            if "mismatch" in one.text().rpartition("omparer started")[2]:  # as while informers still begin
-                return False
-        return True
+        return all(self._is_done(one) for one in self.replicas)
+
+    def _is_done(self, one: Replica) -> bool:
+        if not one.is_serving():
+            return False
+        dumps, ended = one.text().count(DUMPED), len(one.statuses)
+        one.send(signal.SIGUSR2)
+        self.until(lambda: one.text().count(DUMPED) > dumps or len(one.statuses) > ended, 60.0)
+        if len(one.statuses) > ended:  # it lost the lease, and the next process has yet to say what it knows
+            return False
+        if "name:" in one.queue() or (one.release != "1.16" and any(one.pending().values())):
+            return False
+        return "mismatch" not in one.text().rpartition("omparer started")[2]  # as while informers still begin
 
     def figures(self) -> str:
         """What happened, in numbers."""

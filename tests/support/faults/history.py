@@ -166,6 +166,11 @@ def leaders(front: FrontServer) -> list[Leadership]:
     return found
 
 
+def renewals(front: FrontServer) -> int:
+    """How often somebody took the lock, or held on to it."""
+    return sum(1 for one in front.done if _holder(one))
+
+
 def _holder(one: Answered) -> str | None:
     """Who holds the lock after a request; None: the request did not say."""
     asked = one.asked
