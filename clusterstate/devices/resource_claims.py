@@ -120,6 +120,19 @@ def is_reserved_for(claim: ResourceClaim, pod_uid: str) -> bool:
     return any(entry.uid == pod_uid for entry in claim.reserved_for)
 
 
+def made_ready(claim: ResourceClaim) -> ResourceClaim | None:
+    """The claim with every binding condition of its devices met, as their drivers report; None when none is left to
+    report on."""
+    allocation = claim.allocation
+    reported = {(status.driver, status.pool, status.device) for status in claim.device_statuses}
+    statuses = tuple(
+        DeviceStatus(d.driver, d.pool, d.device, tuple((kind, "True") for kind in d.binding_conditions))
+        for d in (allocation.devices if allocation is not None else ())
+        if d.binding_conditions and (d.driver, d.pool, d.device) not in reported
+    )
+    return attrs.evolve(claim, device_statuses=(*claim.device_statuses, *statuses)) if statuses else None
+
+
 def without_consumer(claim: ResourceClaim, pod_uid: str) -> ResourceClaim:
     """The claim, not reserved for the pod of this uid."""
     return attrs.evolve(claim, reserved_for=tuple(entry for entry in claim.reserved_for if entry.uid != pod_uid))

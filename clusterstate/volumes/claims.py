@@ -19,11 +19,14 @@ from clusterstate.objects import (
     AWSElasticBlockStore,
     AzureDisk,
     Cinder,
+    ClaimReference,
     ClaimVolume,
     EphemeralClaim,
+    FrozenMap,
     GCEPersistentDisk,
     Labels,
     NodeSelectorTerm,
+    ObjectMeta,
     PersistentVolume,
     PersistentVolumeClaim,
     PodSpec,
@@ -46,6 +49,7 @@ from kubecel.api_names import go_quote
 
 CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 BIND_COMPLETED_ANNOTATION = "pv.kubernetes.io/bind-completed"
+SELECTED_NODE_ANNOTATION = "volume.kubernetes.io/selected-node"
 WAIT_FOR_FIRST_CONSUMER = "WaitForFirstConsumer"
 CLAIM_WITHOUT_NAME = "PersistentVolumeClaim had no name"
 
@@ -573,3 +577,48 @@ def csi_use_of(
 def first_error(pod: PodInfo, objects: ClusterObjects, plugins: Plugins = ALL_PLUGINS) -> str | None:
     """Why the volumes of a running pod on a node with a CSINode cannot be counted; None when they can."""
     return next((problem.text for problem in csi_use(pod, objects, plugins).problems if not problem.missing), None)
+
+
+# --- what controllers make of it ---------------------------------------------------------------
+
+BOUND = "Bound"
+
+
+def made_by_controllers(
+    obj: PersistentVolume | PersistentVolumeClaim, objects: ClusterObjects
+) -> Iterator[PersistentVolume | PersistentVolumeClaim]:
+    """What follows when a scheduler has written a volume or a claim, as it is then.
+
+    The volume and the claim that it was given to, bound; or a volume for the claim whose node is chosen, which any node
+    can reach, and the claim bound to it. Nothing for a claim that is gone, bound, or waits for its node.
+    """
+    if isinstance(obj, PersistentVolume):
+        given = obj.claim_ref
+        claim = None if given is None else objects.persistent_volume_claims.get((given.namespace, given.name))
+        if claim is not None and not claim.volume_name:
+            yield msgspec.structs.replace(obj, phase=BOUND)
+            yield _bound(claim, obj)
+    elif not obj.volume_name and SELECTED_NODE_ANNOTATION in obj.metadata.annotations:
+        yield from provisioned(obj)
+
+
+def provisioned(claim: PersistentVolumeClaim) -> tuple[PersistentVolume, PersistentVolumeClaim]:
+    """A volume that is made for a claim, and the claim bound to it."""
+    own = claim.metadata
+    volume = PersistentVolume(
+        ObjectMeta(f"pvc-{own.uid or own.name}"),
+        storage=claim.storage,
+        access_modes=claim.access_modes,
+        storage_class_name=claim.storage_class_name or "",
+        volume_mode=claim.volume_mode,
+        claim_ref=ClaimReference(own.namespace, own.name, own.uid),
+        phase=BOUND,
+        volume_attributes_class_name=claim.volume_attributes_class_name,
+    )
+    return volume, _bound(claim, volume)
+
+
+def _bound(claim: PersistentVolumeClaim, volume: PersistentVolume) -> PersistentVolumeClaim:
+    annotations = FrozenMap({**claim.metadata.annotations, BIND_COMPLETED_ANNOTATION: "yes"})
+    metadata = msgspec.structs.replace(claim.metadata, annotations=annotations)
+    return msgspec.structs.replace(claim, metadata=metadata, volume_name=volume.metadata.name, phase=BOUND)

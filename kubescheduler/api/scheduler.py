@@ -21,6 +21,7 @@ from kubescheduler.api.engine_choice import engine_spec, tie_break_of
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.equal_runs import placed_in_order
 from kubescheduler.core.results import AT_ONCE, NotPickled, OneAtATime, in_turn
+from kubescheduler.engine.placing import place
 from kubescheduler.engine.spec import cache_for
 from kubescheduler.extender.access import LIVE
 from kubescheduler.inputs.given import (
@@ -129,6 +130,7 @@ class Scheduler(NotPickled):
         self._read = cluster
         self._notes = dict.fromkeys(notes)
         self._bound: dict[str, tuple[Pod, str]] = {}
+        self._claims: dict[tuple[str, str], ClusterObject] = {}
         self._engine = engine
         self._running = engine.scheduler(cache_for(engine, cluster.objects), tie_break)
         self._journal = Journal(engine, cluster, tie_break)
@@ -153,9 +155,9 @@ class Scheduler(NotPickled):
     @property
     @in_turn
     def cluster(self) -> Cluster:
-        """The cluster with the pods that were bound."""
+        """The cluster with the pods that were bound, and the volumes and claims that were bound with them."""
         there = {key: (pod, host) for key, (pod, host) in self._bound.items() if self._read.find_pod(key) is not None}
-        out = self._read
+        out = self._read.with_accompanying((obj, None) for obj in self._claims.values())
         if there:
             out = out.replaced([pod.on(host) for pod, host in there.values()])
         fresh = [pod.on(host) for key, (pod, host) in self._bound.items() if key not in there]
@@ -218,7 +220,9 @@ class Scheduler(NotPickled):
 
     @in_turn
     def bind(self, decision: Decision) -> None:
-        """Has the pod run on the decision's host from now on. Raises ClusterStateError for a decision without one.
+        """Has the pod run on the decision's host from now on, with its claims bound and its devices ready.
+
+        Raises ClusterStateError for a decision without one.
 
         >>> from kubescheduler import Cluster
         >>> scheduler = Scheduler(Cluster().node("a").pod("web"))
@@ -231,8 +235,11 @@ class Scheduler(NotPickled):
             raise ConfigError(f"{text}; the method decide makes one")
         if decision.host is None:
             raise ClusterStateError(f"{named(decision.pod)} has no node to be bound to: {decision.message.rstrip()}")
-        self._running.cache.assume_pod(decision.pod, decision.host)
+        changes = place(self._running, decision.pod, decision.host)
         self._note(decision.pod, decision.host)
+        for _, obj in changes:
+            self._journal.added(obj)
+            self._claims[key_of(obj)] = obj
 
     def _note(self, pod: Pod, host: str) -> None:
         """A pod runs on a node from now on."""
@@ -475,5 +482,5 @@ def decided_and_placed(scheduler: PodScheduler, pod: Pod) -> Decision:
     """The decision on the next of pods that are placed one after the other, and the pod placed."""
     decision = scheduler.decide(pod, in_sequence=True)
     if decision.host is not None:
-        scheduler.cache.assume_pod(pod, decision.host)
+        place(scheduler, pod, decision.host)
     return decision

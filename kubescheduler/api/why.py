@@ -17,6 +17,7 @@ from kubescheduler.comparison.running_pods import Absences, renewed, runs, stays
 from kubescheduler.core.decision import Decision, gave_up
 from kubescheduler.core.results import Shown, ShownTable
 from kubescheduler.core.selection import TieBreak
+from kubescheduler.engine.placing import place
 from kubescheduler.engine.spec import Engine, PodScheduler, cache_for
 from kubescheduler.framework.plugins.pod_groups import GANG_SCHEDULING, gang_of
 from kubescheduler.hinting.hint_search import HintSearch
@@ -82,7 +83,7 @@ def gang_members(engine: Engine, cluster: Cluster, pod: Pod) -> GangMembers | No
     for member in come_by(engine, scheduler, cluster, pod):
         decision = scheduler.decide(member)
         if decision.host is not None:
-            cache.assume_pod(member, decision.host)
+            place(scheduler, member, decision.host)
             waiting.append(WaitingMember(member.key, decision.host, "", {}))
         else:
             reasons = {node: tuple(said) for node, said in decision.reasons().items()}

@@ -24,6 +24,7 @@ from kubescheduler.cli.engine_options import EngineOptions, Reading, remark, rem
 from kubescheduler.cli.output import list_document
 from kubescheduler.cli.progress import progress
 from kubescheduler.engine.spec import Engine
+from kubescheduler.inputs.given import key_of
 from kubescheduler.simulation.pods_to_place import PodsToPlace, read_pods_to_place
 from kubescheduler.simulation.workload import Workload
 from kubescheduler.sources.cluster_input import uid_problems
@@ -217,14 +218,24 @@ def check_target(path: str | None, option: str = "--save") -> None:
 
 
 def save_cluster(
-    path: str, cluster: Iterable[tuple[ClusterObject, Item]], pods: Iterable[Pod], hosts: Mapping[str, str | None]
+    path: str,
+    cluster: Iterable[tuple[ClusterObject, Item]],
+    pods: Iterable[Pod],
+    hosts: Mapping[str, str | None],
+    changed: Iterable[ClusterObject] = (),
 ) -> None:
-    """Writes a List: every object as it was read, pods with the node they were given, then the pods that are new.
+    """Writes a List: every object as it was read, pods with the node they were given, claims and volumes as they were
+    bound, then the objects that are new.
 
-    hosts: namespace/name of a pod that was scheduled → its node, None if there was none. The file appears whole or not
+    hosts: namespace/name of a pod that was scheduled → its node, None if there was none. changed: claims and volumes,
+    of which the last of a name counts. The file appears whole or not
     at all, with the mode of what was there. Raises InputError when it cannot be written.
     """
-    save_list(path, {"apiVersion": "v1", "kind": "List"}, _manifests(cluster, pods, hosts))
+    save_list(
+        path,
+        {"apiVersion": "v1", "kind": "List"},
+        _manifests(cluster, pods, hosts, {key_of(obj): obj for obj in changed}),
+    )
 
 
 def save_list(path: str, head: Mapping[str, Any], items: Iterable[Any], option: str = "--save") -> None:
@@ -255,15 +266,21 @@ def _format(target: Path) -> str | None:
 
 
 def _manifests(
-    cluster: Iterable[tuple[ClusterObject, Item]], pods: Iterable[Pod], hosts: Mapping[str, str | None]
+    cluster: Iterable[tuple[ClusterObject, Item]],
+    pods: Iterable[Pod],
+    hosts: Mapping[str, str | None],
+    changed: dict[tuple[str, str], ClusterObject],
 ) -> Iterator[Any]:
     written = set()
     for obj, item in cluster:
         if isinstance(obj, Pod) and obj.key in hosts:
             written.add(obj.key)
             yield _bound(obj, hosts[obj.key])
+        elif (now := changed.pop(key_of(obj), None)) is not None:
+            yield _with(_as_read(obj, item), encode_object(now))
         else:
             yield _as_read(obj, item)
+    yield from map(encode_object, changed.values())
     for pod in pods:
         if pod.key not in written:
             yield _bound(pod, hosts[pod.key])
@@ -289,6 +306,16 @@ def _as_read(obj: ClusterObject, item: Item) -> msgspec.Raw | Mapping[str, Any]:
         "kind": kind,
         **{k: v for k, v in content.items() if k not in _Type.__struct_fields__},
     }
+
+
+def _with(manifest: Any, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A manifest with other values of some fields; all else is as it was written."""
+    read = msgspec.json.decode(manifest) if isinstance(manifest, msgspec.Raw) else manifest
+    inside = {
+        key: _with(read[key], value) if isinstance(value, Mapping) and isinstance(read.get(key), Mapping) else value
+        for key, value in fields.items()
+    }
+    return {**read, **inside}
 
 
 def _bound(pod: Pod, host: str | None) -> Mapping[str, Any]:

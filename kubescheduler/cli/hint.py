@@ -95,6 +95,7 @@ def _asked(engine: Engine, inputs: Inputs, *, node: str, top: int, pairs: bool) 
 
     Replicas that come one after the other are asked about once, by the first that does not fit.
     """
+    from kubescheduler.engine.placing import place
     from kubescheduler.engine.spec import cache_for
     from kubescheduler.hinting.hint_search import HintSearch
 
@@ -107,7 +108,7 @@ def _asked(engine: Engine, inputs: Inputs, *, node: str, top: int, pairs: bool) 
             if not answer.reached:
                 break
             if answer.host is not None and not node:
-                search.cache.assume_pod(pod, answer.host)
+                place(search.scheduler, pod, answer.host)
 
 
 def _workload(pod: Pod) -> object:

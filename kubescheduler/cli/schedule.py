@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kubescheduler.cli.explanation import Explaining
     from kubescheduler.core.decision import Decision
     from kubescheduler.core.equal_runs import PlacedRun
+    from kubescheduler.engine.placing import Change
     from kubescheduler.engine.spec import Engine, PodScheduler
 
 FOR_CI = ("junit", "github")
@@ -103,7 +104,8 @@ def schedule(
         scheduler = engine.scheduler(configured, inputs.cluster)
     remarks(inputs.notes)
     bound = _binding(scheduler) if bind else None
-    decide = functools.partial(_decided, scheduler, preempt=preempt, bind=bound, explaining=explaining)
+    changes: list[Change] = []
+    decide = functools.partial(_decided, scheduler, preempt=preempt, bind=bound, explaining=explaining, changes=changes)
     in_bulk = (
         output in ("table", "wide", "name", *FOR_CI) and explaining is None and bound is None and len(inputs.pods) > 1
     )
@@ -117,7 +119,8 @@ def schedule(
         render = functools.partial(_results, inputs, configured.release, output, explaining, notes)
     else:
         render = functools.partial(_shown, output, explaining, notes)
-    return _run(decide, inputs, render, runs=runs, save=save, bar=output in ("table", "wide") and explaining is None)
+    bar = output in ("table", "wide") and explaining is None
+    return _run(decide, inputs, render, runs=runs, save=save, changes=changes, bar=bar)
 
 
 def _shown(output: str, explaining: Explaining | None, notes: Sequence[str], decisions: Iterable[Any]) -> Iterator[str]:
@@ -175,11 +178,15 @@ def _decided(
     preempt: bool,
     bind: Callable[[Pod, str], str | None] | None,
     explaining: Explaining | None,
+    changes: list[Change],
 ) -> Decision:
     """The decision on one pod, which is bound before the next. A binding that is rejected leaves it without a node.
 
-    explaining: what its scores and refusals were made of is worked out before it is bound.
+    explaining: what its scores and refusals were made of is worked out before it is bound. changes: gets the volumes
+    and claims that are bound with it.
     """
+    from kubescheduler.engine.placing import place
+
     decision = scheduler.decide(pod, preempt=preempt, in_sequence=True)
     if explaining is not None:
         explaining.work_out(decision)
@@ -190,7 +197,7 @@ def _decided(
         import attrs
 
         return attrs.evolve(decision, host=None, error=rejected)
-    scheduler.cache.assume_pod(pod, decision.host)
+    changes += place(scheduler, pod, decision.host)
     return decision
 
 
@@ -201,10 +208,12 @@ def _run(
     *,
     runs: PodScheduler | None,
     save: str | None,
+    changes: Sequence[Change],
     bar: bool,
 ) -> int:
     """Schedules the pods, saves, prints. What is saved is saved even if nobody reads the output.
 
+    changes: volumes and claims that were bound with the pods so far.
     runs: what places pods that are alike in bulk; None: each is decided by itself, as more than a line is shown of it.
     bar: whether a bar may stand on the terminal that the answer goes to.
     """
@@ -231,7 +240,7 @@ def _run(
     if save is not None:
         pieces = list(pieces)
         read = ((entry.obj, entry.item or Item("", entry.manifest())) for entry in inputs.cluster.entries())
-        save_cluster(save, read, inputs.pods, hosts)
+        save_cluster(save, read, inputs.pods, hosts, [obj for _, obj in changes])
     echo(pieces)
     remarks(passed_over.remarks())
     return exit_status(errors, fine=None not in hosts.values())

@@ -17,6 +17,7 @@ from kubescheduler.comparison.contributions import Judgement
 from kubescheduler.comparison.outcomes import LOOSE, STRICT, Cause, HostChange, Outcome, PodComparison
 from kubescheduler.comparison.running_pods import Absences
 from kubescheduler.core.decision import Decision
+from kubescheduler.engine.placing import place
 from kubescheduler.engine.spec import Engine, PodScheduler, cache_for
 
 
@@ -199,7 +200,7 @@ class Track:
     def place(self, pod: Pod, host: str | None) -> None:
         """Puts a pod on its host, if it has one; the next decision sees it there."""
         if host is not None:
-            self.scheduler.cache.assume_pod(pod, host)
+            place(self.scheduler, pod, host)
 
 
 class Lane(msgspec.Struct, frozen=True, eq=False):

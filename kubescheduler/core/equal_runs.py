@@ -13,7 +13,7 @@ from clusterstate.cache import ClusterCache
 from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray, Mask
 from clusterstate.hypothetical import ClassesOfRun
-from clusterstate.objects import ClaimVolume, Pod
+from clusterstate.objects import ClaimVolume, EphemeralVolume, Pod
 from clusterstate.podinfo import PodInfo
 from kubescheduler.core.algorithm import Algorithm, WeightedPriority
 from kubescheduler.core.decision import Decision, kept_ranking_note
@@ -293,7 +293,9 @@ def placed_in_order(
 
 def asks_for_a_node(pod: Pod) -> bool:
     """Whether a pod claims nothing besides: neither volumes nor devices."""
-    return not pod.spec.resource_claims and not any(isinstance(volume, ClaimVolume) for volume in pod.spec.volumes)
+    return not pod.spec.resource_claims and not any(
+        isinstance(volume, ClaimVolume | EphemeralVolume) for volume in pod.spec.volumes
+    )
 
 
 def _leaves_room(cache: ClusterCache, pod: Pod) -> bool:

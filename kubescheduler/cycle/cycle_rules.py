@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -18,17 +18,16 @@ from kubescheduler.framework.contract.cycle_state import StateNotFoundError
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME
 from kubescheduler.framework.deciding.post_filter_plugins import clear_nominations, evict_1_16, searches
-from kubescheduler.framework.plugins.volume_binding import VolumeBooks
+from kubescheduler.framework.plugins.volume_binding import ReservedVolumes, VolumeBooks
 from kubescheduler.framework.running.profile_plugins import CyclePlugins
 
 if TYPE_CHECKING:
     from clusterstate.cache import ClusterCache
-    from clusterstate.objects import Pod
+    from clusterstate.objects import PersistentVolume, PersistentVolumeClaim, Pod
     from kubescheduler.core.decision import Decision
     from kubescheduler.cycle.failures import FailureCause, FailureRecord, Stage
     from kubescheduler.framework.contract.cycle_state import CycleState
     from kubescheduler.framework.contract.handle import Services
-    from kubescheduler.framework.plugins.volume_binding import ReservedVolumes
     from kubescheduler.framework.running.profile_plugins import CyclePlugins
     from kubescheduler.queue.scheduling_queue import SchedulingQueue
 
@@ -88,6 +87,11 @@ class VolumeSteps(NoPlugins):
         snapshot, rules = self.services.cache.snapshot(), rules_1_16(self.services.feature_gates)
         row = snapshot.row_of(node_name)
         return PodVolumes() if row is None else bindings_for(snapshot.info(pod), snapshot, row, rules)
+
+    def bound_with(self, pod: Pod, node_name: str) -> Iterator[PersistentVolume | PersistentVolumeClaim]:
+        """Volumes and claims as they are once the pod is bound to the node. Raises SchedulingError for claims that
+        cannot be looked up."""
+        return ReservedVolumes.of(self._volumes_for(pod, node_name), node_name).bound(self.services.cache.objects)
 
     def run_unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:  # noqa: ARG002
         """Lets go of what was taken; what was written stays written."""

@@ -18,6 +18,7 @@ from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.core.decision import gave_up
 from kubescheduler.engine.framework_engine import FrameworkEngine
 from kubescheduler.engine.legacy_engine import LegacyEngine
+from kubescheduler.engine.placing import place, take_back
 from kubescheduler.engine.spec import Engine, PodScheduler, cache_for
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Enabled, Point, Profile
 from kubescheduler.hinting.node_proposals import (
@@ -187,7 +188,7 @@ class HintSearch:
         self.engine = engine
         self.cache = cache
         self._pause = pause
-        self._scheduler: PodScheduler = engine.scheduler(cache)
+        self.scheduler: PodScheduler = engine.scheduler(cache)
 
     def hints(
         self,
@@ -214,7 +215,7 @@ class HintSearch:
             raise InputError(f"there is no node {node} in the cluster{nearest(node, known)}")
         goal = Goal(node)
         pod = as_read(pod, self.cache)
-        trials = Trials(self.engine, self.cache, pod, goal, self._scheduler, reports=not message, pause=self._pause)
+        trials = Trials(self.engine, self.cache, pod, goal, self.scheduler, reports=not message, pause=self._pause)
         base = trials.base
         out = PodHints(pod, goal, base.host, base.message if base.host is not None else message or base.message)
         if gave_up(base):
@@ -242,15 +243,14 @@ class HintSearch:
         count = 0
         with ExitStack() as stack:
             for pod in pods:
-                host = self._scheduler.decide(pod, reports=False).host
+                host = self.scheduler.decide(pod, reports=False).host
                 if host is None:
                     more = another(self.cache, added)
                     stack.enter_context(changed_nodes(self.cache, [attrs.evolve(hint.changes[0], added=more)]))
-                    host, count = self._scheduler.decide(pod, reports=False).host, count + 1
+                    host, count = self.scheduler.decide(pod, reports=False).host, count + 1
                 if host is None:
                     return hint
-                self.cache.assume_pod(pod, host)
-                stack.callback(self.cache.forget_pod, pod)
+                stack.callback(take_back, self.cache, pod, place(self.scheduler, pod, host))
         return attrs.evolve(hint, nodes_for_all=count)
 
 

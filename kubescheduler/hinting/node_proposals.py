@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from itertools import islice
 
@@ -15,14 +16,12 @@ from clusterstate.growable import IntArray
 from clusterstate.manifests.annotations_1_4 import TAINTS_ANNOTATION
 from clusterstate.manifests.defaulting import derived_uid
 from clusterstate.objects import (
-    ClaimReference,
     ClaimVolume,
     Container,
     FrozenMap,
     LabelSelector,
     Node,
     ObjectMeta,
-    PersistentVolume,
     PersistentVolumeClaim,
     Pod,
     PodSpec,
@@ -30,10 +29,12 @@ from clusterstate.objects import (
     Taint,
 )
 from clusterstate.usage import CPU, MEMORY, PODS
+from clusterstate.volumes.claims import provisioned
 from clusterstate.workloads import is_daemon_pod
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.preemption_choice import Victims
 from kubescheduler.engine.legacy_engine import LegacyEngine
+from kubescheduler.engine.placing import place, take_back
 from kubescheduler.engine.spec import Engine
 from kubescheduler.hinting.pod_proposals import CORDON, HARD_EFFECTS, HOSTNAME, taint_text
 from kubescheduler.hinting.proposals import CLUSTER, NODE, RUNNING, Candidate, Hint, Proposal, Scale, without
@@ -369,27 +370,13 @@ def missing_claims(trials: Trials) -> Iterator[Proposal]:
             of_class = cls.metadata.name
             made = tuple(msgspec.structs.replace(claim, storage_class_name=of_class) for claim in claims)
             yield Proposal("claim", CLUSTER, shown, f"{text} of the StorageClass {of_class}", 1.0, created=made)
-    bound = tuple(one for claim in claims for one in _bound(claim))
+    bound = tuple(one for claim in claims for one in provisioned(msgspec.structs.replace(claim, storage_class_name="")))
     yield Proposal("claim", CLUSTER, shown, f"{text}, bound to a volume", 1.0, created=bound)
 
 
 def _claim(name: str, namespace: str) -> PersistentVolumeClaim:
     metadata = ObjectMeta(name, namespace, derived_uid("PersistentVolumeClaim", namespace, name))
     return PersistentVolumeClaim(metadata, storage=GIBIBYTE * 1000, access_modes=("ReadWriteOnce",), phase="Pending")
-
-
-def _bound(claim: PersistentVolumeClaim) -> Iterator[PersistentVolumeClaim | PersistentVolume]:
-    meta = claim.metadata
-    name = f"pvc-{meta.uid}"
-    done = msgspec.structs.replace(meta, annotations=FrozenMap({"pv.kubernetes.io/bind-completed": "yes"}))
-    yield msgspec.structs.replace(claim, metadata=done, volume_name=name, storage_class_name="", phase="Bound")
-    yield PersistentVolume(
-        ObjectMeta(name, "", derived_uid("PersistentVolume", "", name)),
-        storage=claim.storage,
-        access_modes=claim.access_modes,
-        claim_ref=ClaimReference(meta.namespace, meta.name, meta.uid),
-        phase="Bound",
-    )
 
 
 # --- pods ------------------------------------------------------------------------------------
@@ -480,20 +467,14 @@ def with_moves(trials: Trials, hint: Hint) -> Hint:
     """The hint with the nodes to which the evicted pods then go, one after the other."""
     gone = [pod for change in hint.changes for pod in change.evicted]
     cache = trials.cache
-    placed: list[Pod] = []
+    placed = ExitStack()
     moves: dict[str, str] = {}
-    with trials.under(hint.changes) as (scheduler, pod):
-        try:
-            cache.assume_pod(pod, hint.host)
-            placed.append(pod)
-            for victim in gone:
-                waiting = msgspec.structs.replace(victim, node_name="", nominated_node_name="")
-                host = scheduler.decide(waiting, reports=False).host
-                if host is not None:
-                    cache.assume_pod(waiting, host)
-                    placed.append(waiting)
-                    moves[victim.key] = host
-        finally:
-            for one in reversed(placed):
-                cache.forget_pod(one)
+    with trials.under(hint.changes) as (scheduler, pod), placed:
+        placed.callback(take_back, cache, pod, place(scheduler, pod, hint.host))
+        for victim in gone:
+            waiting = msgspec.structs.replace(victim, node_name="", nominated_node_name="")
+            host = scheduler.decide(waiting, reports=False).host
+            if host is not None:
+                placed.callback(take_back, cache, waiting, place(scheduler, waiting, host))
+                moves[victim.key] = host
     return attrs.evolve(hint, moves=moves)

@@ -13,6 +13,7 @@ from clusterstate.objects import ObjectMeta, Pod
 from kubescheduler.core.decision import Decision, gave_up
 from kubescheduler.core.equal_runs import MOST, PlacedRun, placed_in_order
 from kubescheduler.core.results import Shown, ShownTable
+from kubescheduler.engine.placing import Change, place, take_back, undo
 from kubescheduler.engine.spec import PodScheduler
 from kubescheduler.releases.daemon_controllers import target_node
 from kubescheduler.simulation.pods_to_place import daemon_set_of
@@ -96,7 +97,7 @@ def room_of(
 def _room_on_each(pods: Sequence[Pod], scheduler: PodScheduler, observe: Observe) -> Room:
     """Of pods that a controller has placed each is where it is."""
     cache = scheduler.cache
-    placed, bound = Counter(pod.node_name for pod in pods if pod.node_name), list[Pod]()
+    placed, bound = Counter(pod.node_name for pod in pods if pod.node_name), list[tuple[Pod, Sequence[Change]]]()
     refused: dict[str, list[str]] = {}
     stopped = None
     try:
@@ -106,16 +107,15 @@ def _room_on_each(pods: Sequence[Pod], scheduler: PodScheduler, observe: Observe
             decision = scheduler.decide(pod, in_sequence=True)
             observe(decision)
             if decision.host is not None:
-                cache.assume_pod(pod, decision.host)
-                bound.append(pod)
+                bound.append((pod, place(scheduler, pod, decision.host)))
                 placed[decision.host] += 1
             else:
                 node = target_node(pod)
                 stopped = stopped if gave_up(stopped) else decision
                 refused[node] = decision.reasons().get(node, [])
     finally:
-        for pod in reversed(bound):
-            cache.forget_pod(pod)
+        for pod, changes in reversed(bound):
+            take_back(cache, pod, changes)
     return Room(renamed(pods[0], daemon_set_of(pods[0]) or ""), dict(placed), stopped, refused)
 
 
@@ -131,13 +131,14 @@ def room_for(
     cache = scheduler.cache
     placed: Counter[str] = Counter()
     copies: list[Pod] = []
+    claimed: list[Change] = []
     stopped = None
 
     def one(copy: Pod) -> Decision:
         decision = scheduler.decide(copy, in_sequence=True)
         observe(decision)
         if decision.host is not None:
-            cache.assume_pod(copy, decision.host)
+            claimed.extend(place(scheduler, copy, decision.host))
         return decision
 
     try:
@@ -155,6 +156,7 @@ def room_for(
                 progress(len(copies))
     finally:
         cache.forget_pods(copies[::-1])
+        undo(cache, claimed)
     return Room(pod, dict(placed), stopped)
 
 

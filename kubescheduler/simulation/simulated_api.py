@@ -5,29 +5,23 @@ and reported when its attempt is over.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import attrs
 import msgspec
 
 from clusterstate.cache import ClusterCache
-from clusterstate.cluster_objects import ClusterObjects
-from clusterstate.devices.resource_claims import without_consumer
+from clusterstate.devices.resource_claims import made_ready, without_consumer
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import (
-    ClaimReference,
-    DeviceStatus,
-    FrozenMap,
-    ObjectMeta,
     PersistentVolume,
     PersistentVolumeClaim,
     Pod,
     PodCondition,
     ResourceClaim,
 )
-from clusterstate.volumes.claim_matching import SELECTED_NODE_ANNOTATION
-from clusterstate.volumes.claims import BIND_COMPLETED_ANNOTATION
+from clusterstate.volumes.claims import made_by_controllers
 from kubescheduler.framework.contract.cycle_state import VirtualTime
 from kubescheduler.framework.contract.handle import Services, at_once
 
@@ -106,11 +100,8 @@ class SimulatedApi:
     def update_object(self, obj: Any) -> None:
         """Claims and volumes are bound at once, and devices made ready, as controllers, provisioners and drivers do."""
         self._put(obj)
-        if isinstance(obj, PersistentVolume):
-            for claim in _binds_to(obj, self.cache.objects):
-                self._put(claim)
-        elif isinstance(obj, PersistentVolumeClaim):
-            for made in _provisions(obj):
+        if isinstance(obj, PersistentVolume | PersistentVolumeClaim):
+            for made in made_by_controllers(obj, self.cache.objects):
                 self._put(made)
         elif isinstance(obj, ResourceClaim) and (ready := made_ready(obj)) is not None:
             self._put(ready)
@@ -172,56 +163,3 @@ def on_virtual_time(services: Services, *, api: SimulatedApi, time: VirtualTime,
         in_background=at_once,
         reports_failures=False,
     )
-
-
-# --- what controllers and drivers do about it ---------------------------------------------------
-
-BOUND = "Bound"
-
-
-def _binds_to(volume: PersistentVolume, objects: ClusterObjects) -> Iterator[PersistentVolumeClaim]:
-    """The claim that a volume was given to, now bound to it; nothing when it is gone or bound."""
-    given = volume.claim_ref
-    claim = None if given is None else objects.persistent_volume_claims.get((given.namespace, given.name))
-    if claim is not None and not claim.volume_name:
-        yield _bound(claim, volume)
-
-
-def _provisions(claim: PersistentVolumeClaim) -> Iterator[PersistentVolume | PersistentVolumeClaim]:
-    """The volume that is made for a claim whose node is chosen, which any node can reach, and the claim bound to it.
-
-    Nothing for a claim that waits for its node, or is bound.
-    """
-    if claim.volume_name or SELECTED_NODE_ANNOTATION not in claim.metadata.annotations:
-        return
-    own = claim.metadata
-    volume = PersistentVolume(
-        ObjectMeta(f"pvc-{own.uid or own.name}"),
-        storage=claim.storage,
-        access_modes=claim.access_modes,
-        storage_class_name=claim.storage_class_name or "",
-        volume_mode=claim.volume_mode,
-        claim_ref=ClaimReference(own.namespace, own.name, own.uid),
-        phase=BOUND,
-        volume_attributes_class_name=claim.volume_attributes_class_name,
-    )
-    yield volume
-    yield _bound(claim, volume)
-
-
-def _bound(claim: PersistentVolumeClaim, volume: PersistentVolume) -> PersistentVolumeClaim:
-    annotations = FrozenMap({**claim.metadata.annotations, BIND_COMPLETED_ANNOTATION: "yes"})
-    metadata = msgspec.structs.replace(claim.metadata, annotations=annotations)
-    return msgspec.structs.replace(claim, metadata=metadata, volume_name=volume.metadata.name, phase=BOUND)
-
-
-def made_ready(claim: ResourceClaim) -> ResourceClaim | None:
-    """The claim with every binding condition of its devices met; None when none is left to report on."""
-    allocation = claim.allocation
-    reported = {(status.driver, status.pool, status.device) for status in claim.device_statuses}
-    statuses = tuple(
-        DeviceStatus(d.driver, d.pool, d.device, tuple((kind, "True") for kind in d.binding_conditions))
-        for d in (allocation.devices if allocation is not None else ())
-        if d.binding_conditions and (d.driver, d.pool, d.device) not in reported
-    )
-    return attrs.evolve(claim, device_statuses=(*claim.device_statuses, *statuses)) if statuses else None

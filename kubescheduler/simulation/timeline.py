@@ -28,8 +28,12 @@ from clusterstate.objects import (
     ResourceClaim,
     VolumeAttachment,
 )
-from clusterstate.volumes.claim_matching import SELECTED_NODE_ANNOTATION
-from clusterstate.volumes.claims import BIND_COMPLETED_ANNOTATION, claim_class, waits_for_consumer
+from clusterstate.volumes.claims import (
+    BIND_COMPLETED_ANNOTATION,
+    SELECTED_NODE_ANNOTATION,
+    claim_class,
+    waits_for_consumer,
+)
 from kubescheduler.releases.daemon_controllers import target_node
 from kubescheduler.simulation.pods_to_place import daemon_set_of
 from kubescheduler.simulation.workload import NodeArrival, ObjectUpdate

@@ -20,6 +20,7 @@ from clusterstate.objects import Pod
 from kubescheduler.api.scheduler import Scheduler
 from kubescheduler.comparison.refusals import refusals
 from kubescheduler.core.decision import Decision, gave_up
+from kubescheduler.engine.placing import place
 from kubescheduler.engine.spec import EngineSpec, PodScheduler
 from kubescheduler.sources.files import whole_file
 from kubescheduler.sources.yaml_stream import parse_yaml
@@ -165,7 +166,7 @@ class Placer:
                 if gave_up(decision):
                     raise UndecidedError(f"no decision on {key_of(pod)}: {decision.message}")
                 if decision.host is not None:
-                    self.running.cache.assume_pod(pod, decision.host)
+                    place(self.running, pod, decision.host)
         return Placements(decisions)
 
     def _pods(self, given: Any, validate: str | None) -> list[Pod]:

@@ -26,6 +26,7 @@ from clusterstate.devices.resource_claims import (
     is_reserved_for,
     is_usable_by,
     left_over_claims,
+    made_ready,
     own_claims,
     request_mappings,
     resolve_claims,
@@ -102,19 +103,32 @@ class DeviceBooks(msgspec.Struct, frozen=True, eq=False):
 
     def reserve(self, state: CycleState, pod: Pod, claims: tuple[ResourceClaim, ...], node_name: str) -> Status | None:
         """Chooses devices on the node for the claims that have none. Raises SchedulingError."""
-        cache = self.handle.cache
-        snapshot = cache.snapshot()
+        reserved = self.chosen(pod, claims, node_name)
+        if reserved is None:
+            return Status.unresolvable(CANNOT_ALLOCATE)
+        for claim, allocation in reserved.fresh:
+            self.handle.cache.add(PendingAllocation(claim.metadata, allocation, pod.metadata.uid))
+        state.write(CLAIMS_STATE, reserved)
+        return None
+
+    def chosen(self, pod: Pod, claims: tuple[ResourceClaim, ...], node_name: str) -> ReservedDevices | None:
+        """What the claims get on the node; None: it has not what they ask for. Raises SchedulingError."""
+        snapshot = self.handle.cache.snapshot()
         row = snapshot.row_of(node_name)
         demand = Demand.of(snapshot.info(pod), claims, snapshot, self.features)
-        chosen = None if row is None else devices_on(demand, snapshot, row, pod.metadata.name)
-        if chosen is None:
-            return Status.unresolvable(CANNOT_ALLOCATE)
-        fresh = tuple(allocations(*chosen, node_name, snapshot.objects))
-        for claim, allocation in fresh:
-            cache.add(PendingAllocation(claim.metadata, allocation, pod.metadata.uid))
-        used = tuple(claim for claim in claims if claim.allocation is not None)
-        state.write(CLAIMS_STATE, ReservedDevices(fresh, used))
-        return None
+        devices = None if row is None else devices_on(demand, snapshot, row, pod.metadata.name)
+        if devices is None:
+            return None
+        fresh = tuple(allocations(*devices, node_name, snapshot.objects))
+        return ReservedDevices(fresh, tuple(claim for claim in claims if claim.allocation is not None))
+
+    def bound_with(self, pod: Pod, claims: tuple[ResourceClaim, ...], node_name: str) -> Iterator[ResourceClaim]:
+        """The claims once the pod is bound to the node, their devices ready. Raises SchedulingError."""
+        reserved = self.chosen(pod, claims, node_name)
+        for claim, allocation in reserved.entries() if reserved is not None else ():
+            own = _owned(claim, pod) if is_extended(claim) else claim
+            given = self._given(own, allocation=allocation, pod=pod)
+            yield made_ready(given) or given
 
     def commit(self, state: CycleState, pod: Pod) -> Status | None:
         """Writes what was reserved, and that the pod uses it. Raises SchedulingError with the API's text.
@@ -449,6 +463,10 @@ class DynamicResources:
         except ClaimError as error:
             return Status.unresolvable(str(error))
         return self._books.reserve(state, pod, claims, node_name)
+
+    def bound_with(self, pod: Pod, node_name: str) -> Iterator[ResourceClaim]:
+        """The pod's claims once it is bound to the node, their devices ready. Raises SchedulingError."""
+        return self._books.bound_with(pod, self._claims(pod), node_name) if self._has_devices(pod) else iter(())
 
     def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:  # noqa: ARG002
         """Gives back what ``reserve`` chose and what ``pre_bind`` wrote."""

@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from clusterstate.changes import Reads
-from clusterstate.cluster_objects import KEPT
+from clusterstate.cluster_objects import KEPT, ClusterObjects
 from clusterstate.errors import SchedulingError
 from clusterstate.footprint import Footprint, spec_alone
 from clusterstate.growable import IntArray
@@ -26,8 +26,14 @@ from clusterstate.objects import (
 )
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from clusterstate.volumes.claim_matching import SELECTED_NODE_ANNOTATION, BindingRules, is_reserved
-from clusterstate.volumes.claims import BIND_COMPLETED_ANNOTATION, leads_to_claims, node_affinity_holds
+from clusterstate.volumes.claim_matching import BindingRules, is_reserved
+from clusterstate.volumes.claims import (
+    BIND_COMPLETED_ANNOTATION,
+    SELECTED_NODE_ANNOTATION,
+    leads_to_claims,
+    made_by_controllers,
+    node_affinity_holds,
+)
 from clusterstate.volumes.csi_migration import (
     TranslationError,
     migrated_plugins,
@@ -116,6 +122,15 @@ class ReservedVolumes(msgspec.Struct, eq=False):
     volumes: tuple[tuple[PersistentVolumeClaim, ChangedVolume], ...] = ()
     claims: tuple[ChangedVolume, ...] = ()
 
+    @classmethod
+    def of(cls, volumes: PodVolumes, node_name: str) -> ReservedVolumes:
+        """What binding a pod to a node means for its claims."""
+        return cls(
+            node_name,
+            tuple((claim, ChangedVolume(volume, given_to(volume, claim))) for claim, volume in volumes.bindings),
+            tuple(ChangedVolume(claim, sent_to(claim, node_name)) for claim in volumes.provisions),
+        )
+
     @property
     def all_bound(self) -> bool:
         """There is nothing to bind."""
@@ -124,6 +139,12 @@ class ReservedVolumes(msgspec.Struct, eq=False):
     def changes(self) -> list[ChangedVolume]:
         """In the order they are written."""
         return [*(change for _, change in self.volumes), *self.claims]
+
+    def bound(self, objects: ClusterObjects) -> Iterator[PersistentVolume | PersistentVolumeClaim]:
+        """What becomes of volumes and claims, once controllers and provisioners have done their part."""
+        for change in self.changes():
+            yield change.after
+            yield from made_by_controllers(change.after, objects)
 
 
 def given_to(volume: PersistentVolume, claim: PersistentVolumeClaim) -> PersistentVolume:
@@ -156,11 +177,7 @@ class VolumeBooks(msgspec.Struct, frozen=True, eq=False):
 
     def take(self, volumes: PodVolumes, node_name: str) -> ReservedVolumes:
         """Upstream: AssumePodVolumes."""
-        reserved = ReservedVolumes(
-            node_name,
-            tuple((claim, ChangedVolume(volume, given_to(volume, claim))) for claim, volume in volumes.bindings),
-            tuple(ChangedVolume(claim, sent_to(claim, node_name)) for claim in volumes.provisions),
-        )
+        reserved = ReservedVolumes.of(volumes, node_name)
         for change in reserved.changes():
             if change.after != change.before:
                 with self.handle.lock:
@@ -385,6 +402,10 @@ class VolumeBinding:
         snapshot = self._handle.snapshot()
         info, row = snapshot.info(pod), snapshot.row_of(node_name)
         return PodVolumes() if row is None else bindings_for(info, snapshot, row, self._rules)
+
+    def bound_with(self, pod: Pod, node_name: str) -> Iterator[PersistentVolume | PersistentVolumeClaim]:
+        """Volumes and claims as they are once the pod is bound to the node. Raises as ``reserve``."""
+        return ReservedVolumes.of(self._volumes_for(pod, node_name), node_name).bound(self._handle.cache.objects)
 
     def unreserve(self, state: CycleState, _: Pod, __: str) -> None:
         """Lets go of what was taken; what was written stays written."""

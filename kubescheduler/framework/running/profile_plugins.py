@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -66,6 +66,11 @@ class CyclePlugins:
     def run_reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:  # noqa: ARG002
         """The Reserve plugins; the first that fails ends it."""
         return None
+
+    def bound_with(self, pod: Pod, node_name: str) -> Iterable[Any]:  # noqa: ARG002
+        """The objects that binding a pod to a node changes, as they are then: none where a controller binds claims,
+        whatever becomes of pods (1.4)."""
+        return ()
 
     def run_unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
         """Takes back what Reserve plugins did, the last one first."""

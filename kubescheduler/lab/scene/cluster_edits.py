@@ -13,6 +13,8 @@ from clusterstate.objects import Pod
 from kubescheduler.api.cluster import Cluster, stays_on_node
 from kubescheduler.api.engine_choice import tie_break_of
 from kubescheduler.core.decision import Decision
+from kubescheduler.engine.placing import Change as ObjectChange
+from kubescheduler.engine.placing import place
 from kubescheduler.engine.spec import PodScheduler, cache_for
 from kubescheduler.inputs.manifest_builders import pod as pod_manifest
 from kubescheduler.lab.scene.scene import Change, Edit, Scene, verb
@@ -251,6 +253,8 @@ class Placing:
     """Pod → node."""
     evicted: list[Pod] = attrs.field(factory=list)
     """Who made room, in order."""
+    changes: list[ObjectChange] = attrs.field(factory=list)
+    """Volumes and claims that were bound with the pods."""
     left: dict[str, str] = attrs.field(factory=dict)
     """Pod that has no node → the release's words."""
 
@@ -267,7 +271,7 @@ class Placing:
         if decision.host is None:
             self.left[pod.key] = decision.message
             return
-        self.scheduler.cache.assume_pod(pod, decision.host)
+        self.changes += place(self.scheduler, pod, decision.host)
         self.hosts[pod.key] = decision.host
 
     def _after(self, pod: Pod, before: Decision) -> Decision:
@@ -310,6 +314,7 @@ def _after(cluster: Cluster, placing: Placing) -> Cluster:
     off = [key for key, pod in there.items() if pod is not None and pod.node_name and key not in gone]
     cluster = cluster.unbound(*off) if off else cluster
     cluster = cluster.without_pod(*gone) if gone else cluster
+    cluster = cluster.with_accompanying((obj, None) for _, obj in placing.changes)
     return cluster.with_hosts(placing.hosts) if placing.hosts else cluster
 
 

@@ -36,6 +36,31 @@ def places(items: list[dict[str, Any]]) -> dict[str, str | None]:
     return {i["metadata"]["name"]: i["spec"].get("nodeName") for i in items if i["kind"] == "Pod"}
 
 
+VOLUMES = """\
+---
+{kind: StorageClass, apiVersion: storage.k8s.io/v1, metadata: {name: fast}, provisioner: csi.example.com,
+ volumeBindingMode: WaitForFirstConsumer}
+---
+kind: PersistentVolumeClaim
+apiVersion: v1
+metadata: {name: data, uid: d1, labels: {mine: "yes"}}
+spec: {storageClassName: fast, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}, other: 1}
+"""
+
+
+def test_claims_are_bound(folder: Path, kubescheduler: Run) -> None:
+    """As the scheduler and the provisioner of their class would do; all else of them is as it was written."""
+    volume = "volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]"
+    (folder / "cluster.yaml").write_text(CLUSTER + VOLUMES + pod("db", "1", spec=f", {volume}"))
+    assert kubescheduler("schedule", "cluster.yaml", "--pending", "--save", "x.yaml", "-o", "name").status == 0
+    saved = manifests(folder / "x.yaml")
+    (claim,) = (one for one in saved if one["kind"] == "PersistentVolumeClaim")
+    (made,) = (one for one in saved if one["kind"] == "PersistentVolume")
+    assert (claim["metadata"]["labels"], claim["spec"]["other"]) == ({"mine": "yes"}, 1)
+    assert (claim["spec"]["volumeName"], claim["status"]["phase"]) == (made["metadata"]["name"], "Bound")
+    assert made["spec"]["claimRef"]["name"] == "data"
+
+
 @pytest.mark.parametrize("name", ["x.json", "x.yaml", "x.yml", "x.json.gz", "x.yaml.gz"])
 def test_round_trip(folder: Path, kubescheduler: Run, name: str) -> None:
     """What is read again has the pods bound: nothing is pending, and there is that much less room."""

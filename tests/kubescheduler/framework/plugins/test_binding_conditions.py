@@ -9,6 +9,7 @@ import attrs
 import msgspec
 import pytest
 
+from clusterstate.devices.resource_claims import made_ready
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import OwnerReference, ResourceClaim
 from kubescheduler.core.status import Status
@@ -16,7 +17,6 @@ from kubescheduler.framework.contract.cycle_state import Cancellation
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.dynamic_resources import DELETED, STATE, TIMED_OUT
-from kubescheduler.simulation.simulated_api import made_ready
 from predicates.dynamic_resources import LEFT_OVER_CLAIM, NOT_AVAILABLE, DeviceRules, dynamic_resources
 from predicates.types import GO_ON
 from tests.support.build import labels, make_node, resources
