@@ -57,18 +57,20 @@ class Attempt(msgspec.Struct, eq=False):
     reached: str = ""
     """The point that it has come to."""
 
-    def run(self, *, preempt: bool = False) -> Decision:
-        """The whole attempt. preempt: where no node is left, also what preemption would do.
+    def run(self, *, preempt: bool = False, reports: bool = False) -> Decision:
+        """The whole attempt. preempt: where no node is left, also what preemption would do. reports: only what is said
+        of that in the message.
 
         Never raises for what a release reports: see ``Decision.message``.
         """
         decision = self.decide()
-        if not preempt or decision.host is not None or decision.error is not None:
+        if not (preempt or reports) or decision.host is not None or decision.error is not None:
             return decision
         try:
-            return self.post_filter(decision)
+            decision = self.post_filter(decision)
         except SchedulingError as error:
             return attrs.evolve(decision, error=str(error), error_at="postFilter")
+        return decision if preempt else attrs.evolve(decision, preemption=None, nominated=None)
 
     def decide(self) -> Decision:
         """Filter, score and select."""

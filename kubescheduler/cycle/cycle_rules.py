@@ -19,7 +19,7 @@ from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME
 from kubescheduler.framework.deciding.post_filter_plugins import clear_nominations, evict_1_16, searches
 from kubescheduler.framework.plugins.volume_binding import ReservedVolumes, VolumeBooks
-from kubescheduler.framework.running.profile_plugins import CyclePlugins
+from kubescheduler.framework.running.cycle_plugins import CyclePlugins
 
 if TYPE_CHECKING:
     from clusterstate.cache import ClusterCache
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from kubescheduler.cycle.failures import FailureCause, FailureRecord, Stage
     from kubescheduler.framework.contract.cycle_state import CycleState
     from kubescheduler.framework.contract.handle import Services
-    from kubescheduler.framework.running.profile_plugins import CyclePlugins
     from kubescheduler.queue.scheduling_queue import SchedulingQueue
 
 

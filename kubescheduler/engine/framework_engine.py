@@ -205,11 +205,9 @@ class ProfiledScheduler(msgspec.Struct, frozen=True, eq=False):
         """
         scheduler = self.schedulers[frame.profile_name]
         turn = None if now is None else Turn(state.number, now)
-        preempts = preempt or scheduler.rules.reports_post_filter
-        decision = scheduler.attempt(pod, state, turn=turn).run(preempt=preempts)
-        if preempt or (decision.preemption is None and decision.nominated is None):
-            return decision
-        return attrs.evolve(decision, preemption=None, nominated=None)
+        return scheduler.attempt(pod, state, turn=turn).run(
+            preempt=preempt, reports=scheduler.rules.reports_post_filter
+        )
 
     @property
     def has_custom_plugins(self) -> bool:
@@ -224,7 +222,8 @@ class ProfiledScheduler(msgspec.Struct, frozen=True, eq=False):
 
     def gate(self, pod: Pod) -> str:
         """Why the PreEnqueue plugins hold a pod back from being tried; empty when they do not."""
-        refusal = self.profiles.pre_enqueue(pod)
+        frame = self.profiles.get(pod.spec.scheduler_name or DEFAULT_SCHEDULER_NAME)
+        refusal = None if frame is None else frame.run_pre_enqueue(pod)
         return "" if refusal is None else refusal.message
 
     def points(self, pod: Pod) -> Mapping[str, tuple[str, ...]]:
@@ -261,12 +260,9 @@ class ProfiledScheduler(msgspec.Struct, frozen=True, eq=False):
         if text:
             return attrs.evolve(self._given_up(pod, text), tried=False)
         scheduler = self.schedulers[pod.spec.scheduler_name or DEFAULT_SCHEDULER_NAME]
-        reports = reports and scheduler.rules.reports_post_filter and not thorough
         turn = Turn(self._numbers.take(), 0.0) if in_sequence else None
-        decision = scheduler.attempt(pod, thorough=thorough, turn=turn).run(preempt=preempt or reports)
-        if preempt or (decision.preemption is None and decision.nominated is None):
-            return decision
-        return attrs.evolve(decision, preemption=None, nominated=None)
+        reports = reports and scheduler.rules.reports_post_filter and not thorough
+        return scheduler.attempt(pod, thorough=thorough, turn=turn).run(preempt=preempt, reports=reports)
 
     def place_run(self, pods: Sequence[Pod]) -> PlacedRun | None:
         """See ``GenericScheduler.place_run``."""

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from kubescheduler.engine.framework_engine import ProfiledScheduler
     from kubescheduler.engine.spec import PodScheduler
     from kubescheduler.framework.contract.cycle_state import CycleState
+    from kubescheduler.framework.running.cycle_plugins import CyclePlugins
     from kubescheduler.framework.running.framework_runtime import Framework
-    from kubescheduler.framework.running.profile_plugins import CyclePlugins
 
 Adapt = Callable[[Services], Services]
 """The services of a decision turned into those of a loop: with a client, a clock, and so on."""

@@ -26,7 +26,7 @@ from kubescheduler.engine.spec import PodScheduler
 from kubescheduler.framework.contract.cycle_state import CycleState, Timekeeper
 from kubescheduler.framework.contract.handle import Answerable, Client, EventRecorder, HeldPod, Services
 from kubescheduler.framework.contract.observer import Observer
-from kubescheduler.framework.running.profile_plugins import CyclePlugins
+from kubescheduler.framework.running.cycle_plugins import CyclePlugins
 from kubescheduler.live.informers.stored_objects import Inbox, ObjectChange, StoredObjects
 from kubescheduler.releases.lookup import release_named
 

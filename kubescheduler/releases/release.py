@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from kubescheduler.framework.deciding.find_nodes import FrameworkDecisionRules
     from kubescheduler.framework.plugins.plugin_record import InTree
     from kubescheduler.framework.profiles.profile_map import ProfileRules
-    from kubescheduler.framework.running.profile_plugins import CyclePlugins
+    from kubescheduler.framework.running.cycle_plugins import CyclePlugins
     from kubescheduler.live.process.release_live import LiveRelease
     from kubescheduler.live.release_flags import Flags
     from kubescheduler.queue.entry import Clock

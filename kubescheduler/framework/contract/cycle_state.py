@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
 from typing import Any
+
+import msgspec
 
 from clusterstate.errors import ClusterStateError, SchedulingError
 
@@ -80,33 +81,31 @@ class StateNotFoundError(SchedulingError):
         super().__init__("not found")
 
 
-class CycleState:
+class CycleState(msgspec.Struct, eq=False, dict=True):
     """Key → value during one attempt. Upstream: CycleState.
 
     Values with a ``clone`` method are cloned with the state; others are shared.
-
-    cancellation: PreBind plugins look at it while they work. timed: whether plugins are measured one by one.
-    number: of the scheduling cycle, one more with every pod that leaves the queue; 0 outside of a loop.
-    binding_sent: when the binding went to the API, if before the Bind plugins were asked.
-    announced: the node that the pod's status names as nominated since before PreBind; empty: none was written (1.36).
     """
 
-    def __init__(self) -> None:
-        self._data: dict[str, Any] = {}
-        self.skip_filter: set[str] = set()
-        self.skip_score: set[str] = set()
-        self.skip_pre_bind: set[str] = set()
-        self.parallel_pre_bind: set[str] = set()
-        self.timed = False
-        self.number = 0
-        self.binding_sent: float | None = None
-        self.announced = ""
-        self._cancellation: Cancellation | None = None
-        self.skip_all_post_filter = False
+    skip_filter: set[str] = msgspec.field(default_factory=set)
+    skip_score: set[str] = msgspec.field(default_factory=set)
+    skip_pre_bind: set[str] = msgspec.field(default_factory=set)
+    parallel_pre_bind: set[str] = msgspec.field(default_factory=set)
+    timed: bool = False
+    """Whether plugins are measured one by one."""
+    number: int = 0
+    """Of the scheduling cycle, one more with every pod that leaves the queue; 0 outside of a loop."""
+    binding_sent: float | None = None
+    """When the binding went to the API, if before the Bind plugins were asked."""
+    announced: str = ""
+    """The node that the pod's status names as nominated since before PreBind; empty: none was written (1.36)."""
+    skip_all_post_filter: bool = False
+    _data: dict[str, Any] = msgspec.field(default_factory=dict)
+    _cancellation: Cancellation | None = None
 
     @property
     def cancellation(self) -> Cancellation:
-        """By which the attempt is given up; made when it is first asked for."""
+        """By which the attempt is given up; PreBind plugins look at it while they work. Made when it is asked for."""
         if self._cancellation is None:
             self._cancellation = Cancellation()
         return self._cancellation
@@ -136,16 +135,16 @@ class CycleState:
 
     def clone(self) -> CycleState:
         """A copy; values that can be cloned are cloned."""
-        copy = CycleState()
-        for key, value in self._data.items():
-            cloned: Callable[[], Any] | None = getattr(value, "clone", None)
-            copy._data[key] = value if cloned is None else cloned()
-        copy.skip_filter, copy.skip_score = set(self.skip_filter), set(self.skip_score)
-        copy.skip_pre_bind, copy.skip_all_post_filter = set(self.skip_pre_bind), self.skip_all_post_filter
-        copy.parallel_pre_bind, copy.timed = set(self.parallel_pre_bind), self.timed
-        copy.number = self.number
-        copy.cancellation = self.cancellation
-        return copy
+        cloned = {key: value.clone() if hasattr(value, "clone") else value for key, value in self._data.items()}
+        return msgspec.structs.replace(
+            self,
+            skip_filter=set(self.skip_filter),
+            skip_score=set(self.skip_score),
+            skip_pre_bind=set(self.skip_pre_bind),
+            parallel_pre_bind=set(self.parallel_pre_bind),
+            _data=cloned,
+            _cancellation=self.cancellation,
+        )
 
 
 class Timekeeper:

@@ -90,27 +90,9 @@ class Watch(msgspec.Struct, frozen=True, eq=False):
     clock: Callable[[], float]
     """Gives the time in seconds."""
 
-    def point(
-        self, point: str, call: Callable[..., tuple[Status | None, T]], *args: Any, since: float | None = None
-    ) -> tuple[Status | None, T]:
-        """All plugins of a point: what ``call(*args)`` answers. since: when the work began, if before the call."""
-        if not self.observer.measures:
-            return call(*args)
-        started = self.clock() if since is None else since
-        answer = call(*args)
-        self.observer.point(point, self.profile, code_of(answer[0]).name, self.clock() - started)
-        return answer
-
-    def status(
-        self, point: str, call: Callable[..., Status | None], *args: Any, since: float | None = None
-    ) -> Status | None:
-        """The same of a call that answers a status alone."""
-        if not self.observer.measures:
-            return call(*args)
-        started = self.clock() if since is None else since
-        status = call(*args)
-        self.observer.point(point, self.profile, code_of(status).name, self.clock() - started)
-        return status
+    def point(self, point: str, status: Status | None, since: float) -> None:
+        """All plugins of a point ran."""
+        self.observer.point(point, self.profile, code_of(status).name, self.clock() - since)
 
     def plugin(
         self,

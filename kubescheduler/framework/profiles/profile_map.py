@@ -6,7 +6,7 @@ First how a framework is made of a profile: plugins are made by their factories,
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,16 +16,14 @@ from algorithmprovider.custom_code import RAISED, called, exception_text, raised
 from clusterstate.errors import ConfigError, InputError, KubeSchedulerError
 from clusterstate.objects import Pod
 from kubecel.api_names import go_quote
-from kubescheduler.core.status import REJECTED_1_20, REJECTED_1_36, Code, Status
+from kubescheduler.core.status import Status
 from kubescheduler.framework.contract.custom_plugins import check_plugin, custom_less, is_custom
 from kubescheduler.framework.contract.handle import Handle, Services
 from kubescheduler.framework.contract.observer import Watch
 from kubescheduler.framework.contract.plugin import Plugin, PluginFactory, points_of
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Enabled, Point, Profile
 from kubescheduler.framework.plugins.queue_and_bind import PrioritySort
-from kubescheduler.framework.running import plugin_runners
-from kubescheduler.framework.running.framework_runtime import Framework
-from kubescheduler.framework.running.profile_plugins import RunnerReactions
+from kubescheduler.framework.running.framework_runtime import REACTIONS_1_20, REACTIONS_1_36, Framework, RunnerReactions
 from priorities.types import MAX_NODE_SCORE
 
 if TYPE_CHECKING:
@@ -94,29 +92,6 @@ def _first_weights(profile: Profile, point: Point, points: Mapping[str, Collecti
 def _check_sum(weights: Iterable[int], text: str) -> None:
     if sum(weights) * MAX_NODE_SCORE > MAX_TOTAL_SCORE:
         raise ConfigError(text)
-
-
-REACTIONS_1_20 = RunnerReactions(
-    rejected=REJECTED_1_20,
-    handed_on=frozenset(),
-    pre_score_skips=frozenset(),
-    pre_filter=plugin_runners.pre_filter_1_20,
-    filter=plugin_runners.filter_1_20,
-    permit_rejected=plugin_runners.permit_rejected_1_20,
-    permit_waits=plugin_runners.permit_waits_1_20,
-    wait_rejected=plugin_runners.wait_rejected_1_20,
-)
-
-REACTIONS_1_36 = RunnerReactions(
-    rejected=REJECTED_1_36,
-    handed_on=REJECTED_1_36,
-    pre_score_skips=frozenset({Code.Skip}),
-    pre_filter=plugin_runners.pre_filter_1_36,
-    filter=plugin_runners.filter_1_36,
-    permit_rejected=plugin_runners.permit_rejected_1_36,
-    permit_waits=plugin_runners.permit_waits_1_36,
-    wait_rejected=plugin_runners.wait_rejected_1_36,
-)
 
 
 def check_required_1_20(_: Profile, plugins: Mapping[Point, tuple[Plugin, ...]]) -> None:
@@ -275,24 +250,12 @@ def _check_weighted(plugins: tuple[Plugin, ...], weights: Mapping[str, int], wha
 Build = Callable[[Profile], Framework]
 
 
-class Profiles(Mapping[str, Framework]):
+class Profiles(dict[str, Framework]):
     """schedulerName → framework, in the configuration's order. All of them sort the queue alike."""
-
-    def __init__(self, frameworks: Mapping[str, Framework]) -> None:
-        self._frameworks = dict(frameworks)
-
-    def __getitem__(self, name: str) -> Framework:
-        return self._frameworks[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._frameworks)
-
-    def __len__(self) -> int:
-        return len(self._frameworks)
 
     def of(self, pod: Pod) -> Framework | None:
         """The framework that a pod asks for; None: another scheduler's pod."""
-        return self._frameworks.get(pod.spec.scheduler_name or DEFAULT_SCHEDULER_NAME)
+        return self.get(pod.spec.scheduler_name or DEFAULT_SCHEDULER_NAME)
 
     def pre_enqueue(self, pod: Pod, first: str = "") -> Status | None:
         """Whether a pod may be tried at all, see Framework."""
@@ -302,7 +265,7 @@ class Profiles(Mapping[str, Framework]):
     @property
     def less(self) -> Callable[[Any, Any], bool]:
         """Whether one queued pod is tried before another; both have ``pod`` and ``timestamp``."""
-        sort: Any = next(iter(self._frameworks.values())).at(Point.QUEUE_SORT)[0]
+        sort: Any = next(iter(self.values())).at(Point.QUEUE_SORT)[0]
         if is_custom(sort):
             return partial(custom_less, sort)
         less: Callable[[Any, Any], bool] = sort.less

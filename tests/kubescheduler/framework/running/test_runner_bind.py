@@ -11,7 +11,7 @@ from clusterstate.errors import SchedulingError
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.plugin import PreFlight
-from kubescheduler.framework.running.plugin_runners import groups
+from kubescheduler.framework.running.framework_runtime import groups
 from tests.support.build import make_pod
 from tests.support.deciders import Recorder, answers, frame, plugin, services_of
 
