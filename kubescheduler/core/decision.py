@@ -40,7 +40,7 @@ from kubescheduler.core.filter_results import FilterResults, fit_error_1_16
 from kubescheduler.core.nominated import nominated_changes
 from kubescheduler.core.preemption_choice import Preemption, nominee_of
 from kubescheduler.core.results import CopiedAsItself, in_turn
-from kubescheduler.core.total_tables import LazyScores
+from kubescheduler.core.totals import LazyScores
 from predicates.types import NodeError
 from priorities.score_evidence import ScoreEvidence
 from priorities.types import PriorityConfig

@@ -18,11 +18,10 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import wrap
 from kubescheduler.core.algorithm import Algorithm
-from kubescheduler.core.answers import ScoreState
 from kubescheduler.core.extender_calls import SeenNodes
 from kubescheduler.core.filter_results import NO_VALUES, RowValues
 from kubescheduler.core.nominated import Found, apart_from, judge, judged_one_by_one, judgements_of
-from kubescheduler.core.pod_classes import ClassState
+from kubescheduler.core.pod_classes import ClassState, ScoreState
 from kubescheduler.core.status import Code
 from predicates.types import NodeError, Verdict
 from priorities.types import PriorityConfig

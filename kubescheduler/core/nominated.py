@@ -16,9 +16,8 @@ from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import PodChange, Snapshot
 from clusterstate.volumes.claims import has_claims
-from kubescheduler.core.answers import CheckState
 from kubescheduler.core.filter_results import NO_VALUES, RowValues, row_values
-from kubescheduler.core.pod_classes import ClassState
+from kubescheduler.core.pod_classes import CheckState, ClassState
 from kubescheduler.core.status import Code
 from predicates.types import FitPredicate, NodeError, Verdict, failing, unresolvable
 

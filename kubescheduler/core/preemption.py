@@ -20,11 +20,10 @@ from clusterstate.hypothetical import PodOrder, PodsByImportance, by_importance
 from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from kubescheduler.core.algorithm import Algorithm
-from kubescheduler.core.answers import CheckState
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.extender_calls import Extender
 from kubescheduler.core.nominated import RowWatch, nominated_changes, stay_on_their_rows
-from kubescheduler.core.pod_classes import ClassState
+from kubescheduler.core.pod_classes import CheckState, ClassState
 from kubescheduler.core.preemption_choice import (
     NOWHERE,
     Candidates,

@@ -15,7 +15,7 @@ from clusterstate.errors import ConfigError, RegistryError, nearest
 from kubescheduler.config.config_text import read_policy_configmap
 from kubescheduler.config.policy.policy_model import Policy, checked_policy, give_up
 from kubescheduler.core.algorithm import DEFAULT_SCHEDULER, Algorithm, WeightedPriority
-from kubescheduler.core.generic_scheduler import GenericScheduler
+from kubescheduler.core.attempt import GenericScheduler
 from kubescheduler.engine.engine_flags import ALL_NODES, Notice, check_view
 from kubescheduler.extender.wire import NodeEncoder
 from predicates.types import PredicateArgs, attached_last

@@ -49,7 +49,7 @@ def loop_parts(scheduler: PodScheduler, adapt: Adapt = lambda services: services
     if record.framework is not None:
         profiled = cast("ProfiledScheduler", scheduler)
         return _of_profiles(profiled, adapt(profiled.engine.services(profiled.cache)), preempt)
-    from kubescheduler.core.generic_scheduler import GenericScheduler
+    from kubescheduler.core.attempt import GenericScheduler
 
     algorithm = scheduler.algorithm
     made_of = Services(

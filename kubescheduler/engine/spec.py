@@ -14,7 +14,7 @@ from kubescheduler.sources.cluster_input import uid_problems
 if TYPE_CHECKING:
     from clusterstate.objects import ClusterObject
     from clusterstate.podinfo import ReleaseView
-    from kubescheduler.core.generic_scheduler import GenericScheduler
+    from kubescheduler.core.attempt import GenericScheduler
     from kubescheduler.engine.framework_engine import FrameworkEngine, ProfiledScheduler
     from kubescheduler.engine.legacy_engine import LegacyEngine
     from kubescheduler.framework.contract.profile import SchedulerConfig

@@ -12,7 +12,7 @@ import algorithmprovider as ap
 import kubescheduler as ks
 from clusterstate.changes import Reads
 from clusterstate.errors import ConfigError, RegistryError
-from kubescheduler.core.generic_scheduler import GenericScheduler
+from kubescheduler.core.attempt import GenericScheduler
 from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.legacy_engine import algorithm_for
 from kubescheduler.releases.lookup import RELEASES

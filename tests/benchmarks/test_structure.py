@@ -169,6 +169,6 @@ def test_the_way_of_a_decision(release: str) -> None:
     ran = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
     files, climbs = json.loads(ran.stdout)
     assert files[0] == "kubescheduler/api/scheduler.py"
-    assert "kubescheduler/core/schedule_one.py" in files
+    assert "kubescheduler/core/attempt.py" in files
     assert {path for climb in climbs for path in climb.split()[:3:2]} <= set(files)
     assert "Release" in records_of(release)

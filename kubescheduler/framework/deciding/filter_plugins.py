@@ -12,10 +12,9 @@ from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import Pod
 from clusterstate.snapshot import Snapshot
-from kubescheduler.core.answers import CheckState
 from kubescheduler.core.filter_and_score import Filtered
 from kubescheduler.core.nominated import Found, apart_from, judged_one_by_one, judgements_of
-from kubescheduler.core.pod_classes import ClassState
+from kubescheduler.core.pod_classes import CheckState, ClassState
 from kubescheduler.core.status import Code
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.deciding.adapters import OwnFilter

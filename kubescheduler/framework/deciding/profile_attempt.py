@@ -1,6 +1,6 @@
 """What the steps of an attempt are for the plugins of a profile, from PreFilter to PostFilter.
 
-``core/schedule_one.py`` has an attempt from top to bottom.
+``core/attempt.py`` has an attempt from top to bottom.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import Algorithm
+from kubescheduler.core.attempt import Attempt
 from kubescheduler.core.decision import FRAMEWORK_SCALE, NO_NODES, Decision, ScoreSource
 from kubescheduler.core.extender_calls import Extender, ExtenderTrace, score_with_extenders
 from kubescheduler.core.filter_and_score import Filtered
 from kubescheduler.core.pod_classes import ClassState, Memory
 from kubescheduler.core.preemption import PreemptionMemory
-from kubescheduler.core.schedule_one import Attempt
 from kubescheduler.core.selection import FirstByName, TieBreak
 from kubescheduler.core.status import Code, Status
 from kubescheduler.extender.answered_nodes import cluster_as_answered, node_not_found

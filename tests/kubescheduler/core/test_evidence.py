@@ -27,9 +27,9 @@ from clusterstate.objects import (
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import Algorithm, WeightedPriority
+from kubescheduler.core.attempt import GenericScheduler
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.evidence import rule_evidence
-from kubescheduler.core.generic_scheduler import GenericScheduler
 from kubescheduler.engine.evaluate_protocol import evaluate
 from kubescheduler.engine.framework_engine import ProfiledScheduler
 from kubescheduler.engine.spec import EngineSpec, PodScheduler

@@ -27,7 +27,6 @@ from clusterstate.objects import (
 )
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import PodChange, Snapshot
-from kubescheduler.core.answers import CheckState
 from kubescheduler.core.nominated import (
     KeptJudgements,
     NominatedRefusals,
@@ -36,6 +35,7 @@ from kubescheduler.core.nominated import (
     judge_rows,
     stay_on_their_rows,
 )
+from kubescheduler.core.pod_classes import CheckState
 from kubescheduler.core.status import Code
 from predicates.types import FitPredicate, NodeError, Verdict
 from tests.support.build import cache_of, make_node, make_pod

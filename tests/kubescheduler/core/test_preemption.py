@@ -29,8 +29,8 @@ from clusterstate.objects import (
     Taint,
 )
 from clusterstate.selectors import pod_affinity
+from kubescheduler.core.attempt import GenericScheduler
 from kubescheduler.core.decision import Decision
-from kubescheduler.core.generic_scheduler import GenericScheduler
 from kubescheduler.core.preemption_choice import Preemption, choose, pick_1_16
 from kubescheduler.core.preemption_trials import (
     PreemptionAttempt,

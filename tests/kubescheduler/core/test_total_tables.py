@@ -12,7 +12,7 @@ from clusterstate.growable import IntArray, Mask
 from clusterstate.usage import wrap
 from kubescheduler.core.filter_and_score import Scored
 from kubescheduler.core.selection import FirstByName
-from kubescheduler.core.total_tables import LazyScores, TotalTable, score_lines
+from kubescheduler.core.totals import LazyScores, TotalTable, score_lines
 from priorities.types import PriorityConfig
 
 ROWS = 7

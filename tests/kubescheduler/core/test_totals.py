@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from clusterstate import pod_counts
 from clusterstate.manifests.decode import Decoder
-from kubescheduler.core import answers, total_tables, totals
+from kubescheduler.core import pod_classes, totals
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.selection import FirstByName, RandomTie, ReservoirTie, RoundRobinTie, TieBreak
 from kubescheduler.core.totals import ClassTotals
@@ -331,8 +331,8 @@ def test_patched_totals_are_those_of_a_scheduler_that_remembers_nothing(
         patch.object(pod_counts, "LONGEST", 4),
         patch.object(pod_counts, "MOST_TALLIES", 5 if share == 1 else pod_counts.MOST_TALLIES),
         patch.object(pod_counts, "TALLY_ROWS", 0),
-        patch.object(answers, "PATCH_SHARE", share),
-        patch.object(total_tables, "LEAST_CHANGES", share),
+        patch.object(pod_classes, "PATCH_SHARE", share),
+        patch.object(totals, "LEAST_CHANGES", share),
     ):
         worlds = Worlds(engine, tie)
         for step in [("service", True), *found]:

@@ -16,7 +16,7 @@ from clusterstate.changes import Reads
 from clusterstate.footprint import Footprint
 from clusterstate.manifests.decode import Decoder
 from kubescheduler.core.algorithm import Algorithm, WeightedPriority
-from kubescheduler.core.generic_scheduler import GenericScheduler
+from kubescheduler.core.attempt import GenericScheduler
 from kubescheduler.core.selection import FirstByName
 from kubescheduler.engine.spec import Engine, EngineSpec, cache_for
 from predicates.types import FitPredicate, Verdict

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubescheduler.core.generic_scheduler import GenericScheduler
+from kubescheduler.core.attempt import GenericScheduler
 from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.legacy_engine import algorithm_for
 from kubescheduler.simulation.room import room_for

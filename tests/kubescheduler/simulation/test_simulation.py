@@ -21,7 +21,7 @@ from clusterstate.objects import (
     ResourceClaim,
     Service,
 )
-from kubescheduler.core.generic_scheduler import GenericScheduler
+from kubescheduler.core.attempt import GenericScheduler
 from kubescheduler.cycle.schedule_one import refused_binding
 from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.framework_engine import FrameworkEngine
@@ -193,8 +193,8 @@ class Binder:
 
 def run_with(binder: Binder, monkeypatch: pytest.MonkeyPatch, *arrivals: Arrival) -> Report:
     """The extender takes part in binding alone."""
-    monkeypatch.setattr("kubescheduler.core.schedule_one.filter_with_extenders", lambda p, e, s, rows, *_: (rows, ()))
-    monkeypatch.setattr("kubescheduler.core.schedule_one.score_with_extenders", lambda p, e, t, s, rows, *_: (0, t))
+    monkeypatch.setattr("kubescheduler.core.attempt.filter_with_extenders", lambda p, e, s, rows, *_: (rows, ()))
+    monkeypatch.setattr("kubescheduler.core.attempt.score_with_extenders", lambda p, e, t, s, rows, *_: (0, t))
     return simulated([small_node("n", cpus=2)], *arrivals, extenders=[binder])
 
 

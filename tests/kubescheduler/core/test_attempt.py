@@ -27,13 +27,11 @@ from clusterstate.objects import (
     Taint,
 )
 from kubescheduler.core.algorithm import Algorithm, WeightedPriority, predicate_errors_1_4, predicate_errors_1_16
-from kubescheduler.core.answers import CheckState, ScoreState
-from kubescheduler.core.generic_scheduler import GenericScheduler
+from kubescheduler.core.attempt import GenericScheduler
 from kubescheduler.core.nominated import KeptJudgements, RowWatch
-from kubescheduler.core.pod_classes import ClassState
+from kubescheduler.core.pod_classes import CheckState, ClassState, ScoreState
 from kubescheduler.core.selection import RoundRobinTie
-from kubescheduler.core.total_tables import TotalTable
-from kubescheduler.core.totals import SharedTotals
+from kubescheduler.core.totals import SharedTotals, TotalTable
 from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.legacy_engine import algorithm_for
 from kubescheduler.releases import v1_4
