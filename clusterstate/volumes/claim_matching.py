@@ -17,7 +17,7 @@ from clusterstate.objects import LabelSelector, NodeSelectorTerm, PersistentVolu
 from clusterstate.selectors.matching import Matcher, SelectorError, compile_label_selector, compile_selector, term_error
 from clusterstate.selectors.node_selection import named_mask, volume_affinity_mask
 from clusterstate.snapshot import Snapshot
-from clusterstate.volumes.claims import SELECTED_NODE_ANNOTATION, VolumeError, claim_class, volume_class
+from clusterstate.volumes.claims import NO_PROVISIONER, SELECTED_NODE_ANNOTATION, VolumeError, claim_class, volume_class
 
 NONE = -1
 """Stands for no volume."""
@@ -332,7 +332,7 @@ def volume_index(snapshot: Snapshot, class_of: ClassOf) -> VolumeIndex:
     return index.refresh(snapshot.objects)
 
 
-NOT_PROVISIONED = ("", "kubernetes.io/no-provisioner")
+NOT_PROVISIONED = ("", NO_PROVISIONER)
 DEFAULT_MODE = "Filesystem"
 
 Delayed = tuple[PersistentVolumeClaim, StorageClass]

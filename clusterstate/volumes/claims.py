@@ -51,6 +51,7 @@ CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 BIND_COMPLETED_ANNOTATION = "pv.kubernetes.io/bind-completed"
 SELECTED_NODE_ANNOTATION = "volume.kubernetes.io/selected-node"
 WAIT_FOR_FIRST_CONSUMER = "WaitForFirstConsumer"
+NO_PROVISIONER = "kubernetes.io/no-provisioner"
 CLAIM_WITHOUT_NAME = "PersistentVolumeClaim had no name"
 
 CSI_LIMIT_PREFIX = "attachable-volumes-csi-"

@@ -29,7 +29,7 @@ from clusterstate.objects import (
     Taint,
 )
 from clusterstate.usage import CPU, MEMORY, PODS
-from clusterstate.volumes.claims import provisioned
+from clusterstate.volumes.claims import NO_PROVISIONER, WAIT_FOR_FIRST_CONSUMER, provisioned
 from clusterstate.workloads import is_daemon_pod
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.preemption_choice import Victims
@@ -342,7 +342,6 @@ def _copy(node: Node, name: str) -> Node:
 GIBIBYTE = 1 << 30
 NODES_NEAR = 100
 """Nodes on which a pod to be near to is tried."""
-NO_PROVISIONER = "kubernetes.io/no-provisioner"
 
 
 def created(trials: Trials) -> list[Hint]:
@@ -366,7 +365,7 @@ def missing_claims(trials: Trials) -> Iterator[Proposal]:
     shown = " and ".join(f"{namespace}/{name}" for name in missing)
     text = f"create the PersistentVolumeClaim{'s' * (len(missing) > 1)} {shown}"
     for cls in sorted(known.storage_classes.values(), key=lambda each: each.metadata.name):
-        if cls.volume_binding_mode == "WaitForFirstConsumer" and cls.provisioner not in ("", NO_PROVISIONER):
+        if cls.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER and cls.provisioner not in ("", NO_PROVISIONER):
             of_class = cls.metadata.name
             made = tuple(msgspec.structs.replace(claim, storage_class_name=of_class) for claim in claims)
             yield Proposal("claim", CLUSTER, shown, f"{text} of the StorageClass {of_class}", 1.0, created=made)

@@ -53,6 +53,9 @@ class Replicas(msgspec.Struct, frozen=True):
     chain_on: str = ""
     owners: tuple[Manifest, ...] = ()
     """Objects to add beside."""
+    claim_templates: tuple[Manifest, ...] = ()
+    """Of a StatefulSet: each pod gets a claim of each, with ``claim_labels``."""
+    claim_labels: Manifest = {}
     per_node: bool = False
     """One for each node that a DaemonSet's controller picks, whatever ``count`` says."""
 
@@ -96,9 +99,24 @@ def _of_template(manifest: Manifest, problems: list[str]) -> Replicas | None:
     if kind == JOB:
         return _of_job(metadata["name"], pod, spec, problems)
     count = _count(spec, "replicas", 1, problems)
-    if kind == STATEFUL_SET and spec.get("podManagementPolicy") != "Parallel":
-        return Replicas(metadata["name"], pod, count, min(count, 1), ON_BINDING, owners)
-    return Replicas(metadata["name"], pod, count, count, "", owners)
+    if kind != STATEFUL_SET:
+        return Replicas(metadata["name"], pod, count, count, "", owners)
+    templates = _claim_templates(spec, problems)
+    at_once, chain_on = (count, "") if spec.get("podManagementPolicy") == "Parallel" else (min(count, 1), ON_BINDING)
+    labels = (spec.get("selector") or {}).get("matchLabels") or {}
+    return Replicas(metadata["name"], pod, count, at_once, chain_on, owners, templates, labels)
+
+
+def _claim_templates(spec: Mapping[str, Any], problems: list[str]) -> tuple[Manifest, ...]:
+    """Those that have a name."""
+    out = []
+    for at, one in enumerate(spec.get("volumeClaimTemplates") or ()):
+        metadata = one.get("metadata") if isinstance(one, Mapping) else None
+        if isinstance(metadata, Mapping) and isinstance(metadata.get("name"), str):
+            out.append(one)
+        else:
+            problems.append(f"spec.volumeClaimTemplates[{at}].metadata.name: missing; volumes are mounted by it")
+    return tuple(out)
 
 
 def _of_job(name: str, pod: Manifest, spec: Mapping[str, Any], problems: list[str]) -> Replicas:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import IO, Any
 
 import msgspec
 
 from clusterstate.errors import DecodeError
-from clusterstate.manifests.decode import Item
+from clusterstate.manifests.decode import Decoder, Item, Manifest
 from clusterstate.manifests.fields import STRICT, Strictness
 from clusterstate.objects import ClusterObject, Pod, PriorityClass
 from clusterstate.versions import DEFAULT_RELEASE
@@ -16,8 +16,9 @@ from kubescheduler.releases.daemon_controllers import DaemonController
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.simulation.controllers import DAEMON_SET, is_controller
 from kubescheduler.simulation.openb_trace import Trace, read_inputs_of
+from kubescheduler.simulation.pod_claims import ClaimControllers
 from kubescheduler.simulation.workload import Workload
-from kubescheduler.sources.cluster_input import decode_pods, no_pods, swapped
+from kubescheduler.sources.cluster_input import Filling, decode_pods, no_pods, swapped
 
 ReadObject = tuple[ClusterObject, Item | None]
 """An object, and what it was read from; None for one that a controller has made."""
@@ -55,7 +56,9 @@ class PodsToPlace(msgspec.Struct, frozen=True):
         for pod in (*self.made, *daemons):
             owners = pod.metadata.owner_references
             if daemon_set_of(pod) is None:
-                first.setdefault((pod.spec, owners), [pod])
+                # The pods of a StatefulSet differ in the claims that are their own.
+                spec = msgspec.structs.replace(pod.spec, volumes=()) if owners else pod.spec
+                first.setdefault((spec, owners), [pod])
             else:
                 first.setdefault(owners, []).append(pod)
         return [*([pod] for pod in self.written), *first.values()]
@@ -133,8 +136,11 @@ def pods_in(  # noqa: PLR0913
         classes = [obj for obj in cluster or () if isinstance(obj, PriorityClass)]
     found = decode_pods(written, problems, classes, filling, strictness)
     both = list(zip(found.objects, found.items, strict=True))
-    pods = [obj for obj, _ in both if isinstance(obj, Pod)]
     accompanying: list[ReadObject] = [(obj, item) for obj, item in both if not isinstance(obj, Pod)]
+    claims = ClaimControllers(
+        lambda: joined(cluster or (), (obj for obj, _ in accompanying)), _decoding(filling, name, problems)
+    )
+    pods = [claims.claimed(obj) for obj, _ in both if isinstance(obj, Pod)]
     if cluster is not None and (fault := swapped(found.objects, cluster)):
         problems.append(f"{name}: {fault}")
     elif needed and not (pods or controllers or traces or problems):
@@ -152,9 +158,23 @@ def pods_in(  # noqa: PLR0913
             problems += error.problems
     if problems:
         raise DecodeError(problems)
-    accompanying += ((obj, None) for obj in made.accompanying())
-    every_note = tuple(dict.fromkeys((*found.notes, *notes)))
+    accompanying += ((obj, None) for obj in (*claims.made, *made.accompanying()))
+    every_note = tuple(dict.fromkeys((*found.notes, *notes, *claims.notes)))
     return PodsToPlace(pods, made.in_order(), tuple(accompanying), every_note, made.controllers)
+
+
+def _decoding(filling: Filling | None, name: str, problems: list[str]) -> Callable[[Manifest], ClusterObject | None]:
+    """Reads what a controller makes. name: of what has the faults."""
+    decoder = Decoder(prepare=None if filling is None else filling.others)
+
+    def decode(manifest: Manifest) -> ClusterObject | None:
+        try:
+            return decoder.decode_item(Item(name, manifest))
+        except DecodeError as error:
+            problems.extend(error.problems)
+            return None
+
+    return decode
 
 
 def merged(parts: Iterable[PodsToPlace]) -> PodsToPlace:

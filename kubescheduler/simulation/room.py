@@ -16,6 +16,7 @@ from kubescheduler.core.results import Shown, ShownTable
 from kubescheduler.engine.placing import Change, place, take_back, undo
 from kubescheduler.engine.spec import PodScheduler
 from kubescheduler.releases.daemon_controllers import target_node
+from kubescheduler.simulation.pod_claims import made_for
 from kubescheduler.simulation.pods_to_place import daemon_set_of
 from kubescheduler.simulation.workload import renamed
 
@@ -135,6 +136,10 @@ def room_for(
     stopped = None
 
     def one(copy: Pod) -> Decision:
+        copy, own = made_for(pod, copy, cache.objects)
+        for obj in own:
+            cache.add(obj)
+            claimed.append((None, obj))
         decision = scheduler.decide(copy, in_sequence=True)
         observe(decision)
         if decision.host is not None:

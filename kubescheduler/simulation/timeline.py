@@ -29,12 +29,11 @@ from clusterstate.objects import (
     VolumeAttachment,
 )
 from clusterstate.volumes.claims import (
-    BIND_COMPLETED_ANNOTATION,
-    SELECTED_NODE_ANNOTATION,
     claim_class,
     waits_for_consumer,
 )
 from kubescheduler.releases.daemon_controllers import target_node
+from kubescheduler.simulation.pod_claims import CHOSEN
 from kubescheduler.simulation.pods_to_place import daemon_set_of
 from kubescheduler.simulation.workload import NodeArrival, ObjectUpdate
 from kubescheduler.sources.sanitize import json_text
@@ -176,8 +175,6 @@ Listen = Callable[[RunEvent], None]
 
 PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
 """Annotation of a volume that was made for a claim."""
-CHOSEN = (SELECTED_NODE_ANNOTATION, BIND_COMPLETED_ANNOTATION)
-"""Annotations of a claim that say what became of it."""
 
 
 class ObjectTraffic(msgspec.Struct, frozen=True, eq=False):

@@ -20,6 +20,7 @@ from kubescheduler.releases.lookup import release_named
 from kubescheduler.releases.release import Release
 from kubescheduler.simulation.controllers import DaemonSets, Replicas, is_controller, replicas_of
 from kubescheduler.simulation.openb_trace import Trace, pod_manifest, read_inputs_of, read_trace_pods, service_manifests
+from kubescheduler.simulation.pod_claims import ClaimControllers, set_claims, set_volumes
 from kubescheduler.simulation.workload import (
     ARRIVES_AFTER,
     DURATION,
@@ -81,17 +82,21 @@ class WorkloadReader:
         self._chains: dict[str, tuple[str, list[tuple[Pod, Times]]]] = {}
         self._traces: list[Arrival] = []
         self._made = 0
+        self._plain = Decoder(prepare=release.filling.others if defaulting else None)
+        self._claims = ClaimControllers(
+            lambda: [*self._cluster, *self._objects], lambda manifest: self._decoded(self._plain, Item("", manifest))
+        )
 
     @property
     def notes(self) -> list[str]:
         """What was left out, and what was found in manifests that are judged with ``warn``."""
-        return [*notes_on(self._unknown), *self._warnings]
+        return [*notes_on(self._unknown), *self._warnings, *self._claims.notes]
 
     def run(self) -> None:
         """Reads the manifests: pods, controllers by their templates, and nodes that come and go."""
         templates: list[tuple[Item, Replicas, Manifest]] = []
         filled = self._filling.others if self._defaulting else None
-        decoder, owners = Decoder(prepare=filled, strictness=self._strictness), Decoder(prepare=filled)
+        decoder, owners = Decoder(prepare=filled, strictness=self._strictness), self._plain
         for item, manifest in self._items:
             if is_controller(manifest):
                 kind = str(manifest["kind"])
@@ -138,7 +143,7 @@ class WorkloadReader:
         obj = self._decoded(decoder, item)
         if isinstance(obj, Pod):
             stays = self._running and obj.node_name in self._node_names and obj.phase not in TERMINATED
-            self._pods.append((obj if stays else as_new(obj), self._times(item, obj), ""))
+            self._pods.append((obj if stays else self._claims.claimed(as_new(obj)), self._times(item, obj), ""))
         elif isinstance(obj, Node):
             self._nodes.append((obj, self._times(item, obj)))
         elif obj is not None:
@@ -158,12 +163,30 @@ class WorkloadReader:
             return
         times = self._times(item, first, manifest.get("metadata"))
         joined = {node.name: when for node, when in self._nodes}
-        self._pods += ((pod, msgspec.structs.replace(times, node=joined.get(node)), "") for pod, node in daemons)
+        self._pods += (
+            (self._claims.claimed(pod), msgspec.structs.replace(times, node=joined.get(node)), "")
+            for pod, node in daemons
+        )
         chain = f"{manifest['kind']} {first.metadata.namespace}/{replicas.name}" if replicas.chain_on else ""
-        pods = [first, *(renamed(first, f"{replicas.name}-{index}") for index in range(1, replicas.count))]
+        pods = self._replicas(decoder, item, replicas, first)
         self._pods += ((pod, times, chain) for pod in pods[: replicas.at_once])
         if chain:
             self._chains[chain] = (replicas.chain_on, [(pod, times) for pod in pods[replicas.at_once : replicas.count]])
+
+    def _replicas(self, decoder: Decoder, item: Item, replicas: Replicas, first: Pod) -> list[Pod]:
+        """All pods, in order; those of a StatefulSet with claims differ in their volumes."""
+        names = [f"{replicas.name}-{index}" for index in range(replicas.count)]
+        if not replicas.claim_templates:
+            pods = [first, *(renamed(first, name) for name in names[1:])][: replicas.count]
+            return list(map(self._claims.claimed, pods))
+        pods = []
+        for name in names:
+            manifest = {**replicas.pod, "metadata": {**replicas.pod["metadata"], "name": name}}
+            for claim in set_claims(manifest, replicas.claim_templates, replicas.claim_labels):
+                self._claims.make(claim)
+            pod = self._decoded(decoder, Item(item.source, set_volumes(manifest, replicas.claim_templates)))
+            pods += [self._claims.claimed(pod)] if isinstance(pod, Pod) else []
+        return pods
 
     def _daemon_pods(self, decoder: Decoder, item: Item, replicas: Replicas, first: Pod) -> list[tuple[Pod, str]]:
         """The pods of a DaemonSet, each with the name of its node."""
@@ -242,7 +265,12 @@ class WorkloadReader:
         arrivals = [_arrival(pod, times, epoch, chain) for pod, times, chain in self._pods]
         nodes = [NodeArrival(node, *_span(times, epoch)) for node, times in self._nodes]
         return Workload(
-            (*arrivals, *self._traces), tuple(nodes), chains, tuple(self._objects), epoch, tuple(self._daemons.notes)
+            (*arrivals, *self._traces),
+            tuple(nodes),
+            chains,
+            (*self._objects, *self._claims.made),
+            epoch,
+            tuple(self._daemons.notes),
         )
 
 

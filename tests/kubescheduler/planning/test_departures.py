@@ -9,7 +9,8 @@ import pytest
 
 import kubescheduler as ks
 from clusterstate.objects import Pod
-from kubescheduler.planning.departures import Fate, fate_of, given_back, made_for, successor
+from kubescheduler.planning.departures import Fate, fate_of, successor
+from kubescheduler.simulation.pod_claims import given_back, made_for
 from tests.support.evictions import owned
 
 MIRRORED = {"kubernetes.io/config.mirror": "x"}

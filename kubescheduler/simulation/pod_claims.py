@@ -1,0 +1,283 @@
+"""The claims that controllers make for pods: a StatefulSet's from its volumeClaimTemplates, those of ephemeral volumes,
+and ResourceClaims from their templates; what is left of them when a pod ends, and what the next one like it gets.
+
+Upstream: the controllers of StatefulSets, ephemeral volumes and ResourceClaims, the binder of volumes and the garbage
+collector, none of which is the scheduler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+import attrs
+import msgspec
+
+from clusterstate.cluster_objects import ClusterObjects
+from clusterstate.devices.resource_claims import is_reserved_for, without_consumer
+from clusterstate.errors import SchedulingError
+from clusterstate.manifests.decode import Manifest
+from clusterstate.manifests.defaulting import derived_uid
+from clusterstate.objects import (
+    ClaimVolume,
+    ClusterObject,
+    EphemeralVolume,
+    FrozenMap,
+    ObjectMeta,
+    OwnerReference,
+    PersistentVolumeClaim,
+    Pod,
+    ResourceClaim,
+    ResourceClaimStatus,
+    ResourceClaimTemplate,
+    StorageClass,
+)
+from clusterstate.podinfo import controller_of
+from clusterstate.volumes.claims import (
+    BIND_COMPLETED_ANNOTATION,
+    NO_PROVISIONER,
+    SELECTED_NODE_ANNOTATION,
+    WAIT_FOR_FIRST_CONSUMER,
+    claim_class,
+    provisioned,
+    waits_for_consumer,
+)
+
+DEFAULT_CLASS = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
+NO_CLASSES = (
+    "no StorageClass is known: volumes for claims that controllers make are taken to be there, for any node to reach"
+)
+CLAIM = "PersistentVolumeClaim"
+CHOSEN = (SELECTED_NODE_ANNOTATION, BIND_COMPLETED_ANNOTATION)
+"""Annotations of a claim that say what became of it."""
+
+
+def set_volumes(pod: Manifest, templates: Iterable[Manifest]) -> Manifest:
+    """The pod of a StatefulSet with the claims that are made for it as volumes, which go before its own of their names.
+
+    Upstream: updateStorage.
+    """
+    name, spec = pod["metadata"]["name"], pod.get("spec") or {}
+    made = {one["metadata"]["name"]: f"{one['metadata']['name']}-{name}" for one in templates}
+    volumes = [{"name": key, "persistentVolumeClaim": {"claimName": claim}} for key, claim in made.items()]
+    own = [one for one in spec.get("volumes") or () if not isinstance(one, Mapping) or one.get("name") not in made]
+    return {**pod, "spec": {**spec, "volumes": [*volumes, *own]}}
+
+
+def set_claims(pod: Manifest, templates: Iterable[Manifest], labels: Mapping[str, Any]) -> Iterator[Manifest]:
+    """The claims of a StatefulSet's pod. labels: those by which the set picks its pods.
+
+    Upstream: getPersistentVolumeClaims.
+    """
+    for one in templates:
+        said = one["metadata"]
+        fields = {"name": f"{said['name']}-{pod['metadata']['name']}", "namespace": pod["metadata"]["namespace"]}
+        marked = {"labels": {**(said.get("labels") or {}), **labels}}
+        yield {**one, "apiVersion": "v1", "kind": CLAIM, "metadata": {**said, **fields, **marked}}
+
+
+def ephemeral_claims(pod: Pod) -> Iterator[Manifest]:
+    """The claims of a pod's ephemeral volumes, which it owns. Upstream: ephemeral.handleVolume."""
+    meta = pod.metadata
+    for volume in ((pod.manifest or {}).get("spec") or {}).get("volumes") or ():
+        template = (volume.get("ephemeral") or {}).get("volumeClaimTemplate")
+        if isinstance(template, Mapping):
+            owner = {"apiVersion": "v1", "kind": "Pod", "name": meta.name, "uid": meta.uid, "controller": True}
+            fields = {"name": f"{meta.name}-{volume['name']}", "namespace": meta.namespace, "ownerReferences": [owner]}
+            said = template.get("metadata") or {}
+            yield {**template, "apiVersion": "v1", "kind": CLAIM, "metadata": {**said, **fields}}
+
+
+class ClaimControllers:
+    """Of one cluster. made: what they have made. notes: what they took for granted."""
+
+    def __init__(
+        self,
+        cluster: Callable[[], Iterable[ClusterObject]],
+        decode: Callable[[Manifest], ClusterObject | None],
+    ) -> None:
+        """cluster: what is there, asked for when it is needed. decode: None for a manifest with faults, which are
+        reported."""
+        self._cluster = cluster
+        self._decode = decode
+        self.made: list[ClusterObject] = []
+        self.notes: list[str] = []
+
+    @cached_property
+    def _there(self) -> dict[tuple[type, str, str], ClusterObject]:
+        return {(type(obj), obj.metadata.namespace, obj.metadata.name): obj for obj in self._cluster()}
+
+    @cached_property
+    def _classes(self) -> dict[str, StorageClass]:
+        return {obj.metadata.name: obj for obj in self._there.values() if isinstance(obj, StorageClass)}
+
+    def claimed(self, pod: Pod) -> Pod:
+        """A new pod, with the claims that its ephemeral volumes and templates of ResourceClaims ask for."""
+        if any(isinstance(volume, EphemeralVolume) for volume in pod.spec.volumes):
+            for manifest in ephemeral_claims(pod):
+                self.make(manifest)
+        return self._with_devices(pod) if pod.spec.resource_claims else pod
+
+    def make(self, manifest: Manifest) -> None:
+        """A claim is made unless one of its name is there; it is bound at once where its class does not wait for a pod,
+        and makes volumes."""
+        claim = self._decode(manifest)
+        if not isinstance(claim, PersistentVolumeClaim) or not self._is_new(claim):
+            return
+        if claim.storage_class_name is None and (default := self._default_class()):
+            claim = msgspec.structs.replace(claim, storage_class_name=default)
+        cls = self._classes.get(claim_class(claim))
+        if cls is not None:
+            is_bound = cls.volume_binding_mode != WAIT_FOR_FIRST_CONSUMER and cls.provisioner != NO_PROVISIONER
+        else:
+            is_bound = not self._classes
+            if is_bound and NO_CLASSES not in self.notes:
+                self.notes.append(NO_CLASSES)
+        self.made += provisioned(claim) if is_bound else (claim,)
+
+    def _default_class(self) -> str:
+        """The class of a claim that names none, the newest of several; empty for none."""
+        marked = (
+            (cls.metadata.creation_timestamp or "", name)
+            for name, cls in self._classes.items()
+            if any(cls.metadata.annotations.get(key) == "true" for key in DEFAULT_CLASS)
+        )
+        return max(marked, default=("", ""))[1]
+
+    def _with_devices(self, pod: Pod) -> Pod:
+        """The pod, whose status names the ResourceClaims that were made for it from the templates that are there."""
+        known = {one.name for one in pod.resource_claim_statuses}
+        statuses = [*pod.resource_claim_statuses]
+        for entry in pod.spec.resource_claims:
+            named = (ResourceClaimTemplate, pod.metadata.namespace, entry.resource_claim_template_name or "")
+            template = self._there.get(named)
+            if not isinstance(template, ResourceClaimTemplate) or entry.name in known:
+                continue
+            metadata = ObjectMeta("", pod.metadata.namespace)
+            claim = ResourceClaim(_owned(metadata, f"{pod.metadata.name}-{entry.name}", pod), template.spec)
+            if self._is_new(claim):
+                self.made.append(claim)
+            statuses.append(ResourceClaimStatus(entry.name, claim.metadata.name))
+        if len(statuses) == len(known):
+            return pod
+        pod = msgspec.structs.replace(pod, resource_claim_statuses=tuple(statuses))
+        if pod.manifest is None:
+            return pod
+        entries = [{"name": one.name, "resourceClaimName": one.resource_claim_name} for one in statuses]
+        status = {**(pod.manifest.get("status") or {}), "resourceClaimStatuses": entries}
+        return msgspec.structs.replace(pod, manifest={**pod.manifest, "status": status})
+
+    def _is_new(self, obj: ClusterObject) -> bool:
+        key = (type(obj), obj.metadata.namespace, obj.metadata.name)
+        return self._there.setdefault(key, obj) is obj
+
+
+# --- what a pod leaves behind, and what is made for one like it ---------------------------------
+
+
+def given_back(pod: Pod, objects: ClusterObjects) -> Iterator[tuple[Any, Any]]:
+    """The claims that a pod which ends no longer holds: (the claim before, after; None: it goes with the pod).
+
+    Devices of a claim that nobody else uses are free again. Upstream: resourceclaim controller, garbage collector.
+    """
+    for claim in _resource_claims(pod, objects):
+        if _owns(pod, claim.metadata):
+            yield claim, None
+        elif is_reserved_for(claim, pod.metadata.uid):
+            left = without_consumer(claim, pod.metadata.uid)
+            yield claim, left if left.reserved_for else attrs.evolve(left, allocation=None, device_statuses=())
+    for own in _own_volume_claims(pod, objects):
+        yield own, None
+
+
+def made_for(pod: Pod, new: Pod, objects: ClusterObjects) -> tuple[Pod, list[Any]]:
+    """(a new pod like another, the claims that controllers make for it), as those that were made for the other alone.
+
+    objects: with the claims of the other pod. A volume claim whose class waits for a pod gets a volume anew. Claims of
+    a StatefulSet's pod are made where the new one has another name; under the same name it has those that are there.
+    """
+    names: dict[str | None, str] = {}
+    made: list[Any] = []
+    for claim in _resource_claims(pod, objects):
+        if _owns(pod, claim.metadata):
+            name = names[claim.metadata.name] = _moved(claim.metadata.name, pod, new)
+            metadata = _owned(claim.metadata, name, new)
+            made.append(attrs.evolve(claim, metadata=metadata, allocation=None, reserved_for=(), device_statuses=()))
+    for own in _own_volume_claims(pod, objects):
+        metadata = _owned(own.metadata, _moved(own.metadata.name, pod, new), new)
+        made.append(_fresh_volume_claim(own, metadata, objects))
+    for own in _set_claims(pod, objects) if pod.metadata.name != new.metadata.name else ():
+        name = f"{own.metadata.name.removesuffix(pod.metadata.name)}{new.metadata.name}"
+        made.append(_fresh_volume_claim(own, msgspec.structs.replace(own.metadata, name=name, uid=""), objects))
+        volumes = (
+            msgspec.structs.replace(volume, claim_name=name)
+            if isinstance(volume, ClaimVolume) and volume.claim_name == own.metadata.name
+            else volume
+            for volume in new.spec.volumes
+        )
+        new = msgspec.structs.replace(new, spec=msgspec.structs.replace(new.spec, volumes=tuple(volumes)))
+    statuses = tuple(
+        msgspec.structs.replace(each, resource_claim_name=names[each.resource_claim_name])
+        if each.resource_claim_name in names
+        else each
+        for each in pod.resource_claim_statuses
+    )
+    return msgspec.structs.replace(new, resource_claim_statuses=statuses), made
+
+
+def _resource_claims(pod: Pod, objects: ClusterObjects) -> list[ResourceClaim]:
+    named = [each.resource_claim_name for each in pod.resource_claim_statuses]
+    named += [each.resource_claim_name for each in pod.spec.resource_claims]
+    found = (objects.resource_claims.get((pod.metadata.namespace, name)) for name in dict.fromkeys(named) if name)
+    return [claim for claim in found if claim is not None]
+
+
+def _own_volume_claims(pod: Pod, objects: ClusterObjects) -> list[PersistentVolumeClaim]:
+    """Those of the pod's ephemeral volumes."""
+    claims, namespace = objects.persistent_volume_claims, pod.metadata.namespace
+    volumes = (volume for volume in pod.spec.volumes if isinstance(volume, EphemeralVolume))
+    found = (claims.get((namespace, f"{pod.metadata.name}-{volume.volume_name}")) for volume in volumes)
+    return [claim for claim in found if claim is not None and _owns(pod, claim.metadata)]
+
+
+def _set_claims(pod: Pod, objects: ClusterObjects) -> list[PersistentVolumeClaim]:
+    """Those that a StatefulSet made for its pod; nothing but their names tells."""
+    controller, name = controller_of(pod.metadata), f"-{pod.metadata.name}"
+    if controller is None or controller[0] != "StatefulSet":
+        return []
+    named = (one.claim_name for one in pod.spec.volumes if isinstance(one, ClaimVolume))
+    claims, namespace = objects.persistent_volume_claims, pod.metadata.namespace
+    found = (claims.get((namespace, claim)) for claim in dict.fromkeys(named) if claim.endswith(name))
+    return [claim for claim in found if claim is not None]
+
+
+def _fresh_volume_claim(
+    claim: PersistentVolumeClaim, metadata: ObjectMeta, objects: ClusterObjects
+) -> PersistentVolumeClaim:
+    """One that is bound at once keeps the volume of the one before: nobody knows where else it would be made."""
+    try:
+        waits = waits_for_consumer(claim_class(claim), objects)
+    except SchedulingError:
+        waits = False
+    if not waits:
+        return msgspec.structs.replace(claim, metadata=metadata)
+    kept = FrozenMap({key: value for key, value in metadata.annotations.items() if key not in CHOSEN})
+    metadata = msgspec.structs.replace(metadata, annotations=kept)
+    return msgspec.structs.replace(claim, metadata=metadata, volume_name="", phase="Pending")
+
+
+def _owns(pod: Pod, metadata: ObjectMeta) -> bool:
+    return any(owner.controller and owner.uid == pod.metadata.uid for owner in metadata.owner_references)
+
+
+def _owned(metadata: ObjectMeta, name: str, pod: Pod) -> ObjectMeta:
+    owner = OwnerReference("Pod", pod.metadata.name, pod.metadata.uid, controller=True, api_version="v1")
+    uid = derived_uid("Claim", metadata.namespace, f"{name} of {pod.metadata.uid}")
+    return msgspec.structs.replace(metadata, name=name, uid=uid, owner_references=(owner,), deletion_timestamp=None)
+
+
+def _moved(name: str, pod: Pod, new: Pod) -> str:
+    """The name of a claim that begins with its pod's, for the next pod."""
+    old = pod.metadata.name
+    return f"{new.metadata.name}{name.removeprefix(old)}" if name.startswith(old) else f"{new.metadata.name}-{name}"

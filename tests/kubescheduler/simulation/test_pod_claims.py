@@ -1,0 +1,200 @@
+"""The claims that controllers make for new pods, and what becomes of pods that need them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from clusterstate.errors import DecodeError
+from kubescheduler import Cluster, Scheduler, capacity
+from kubescheduler.simulation.pod_claims import NO_CLASSES
+
+Manifest = dict[str, Any]
+ONE = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+
+
+def template(cls: str | None = None) -> Manifest:
+    return {
+        "metadata": {"labels": {"mine": "1"}},
+        "spec": {**ONE, **({} if cls is None else {"storageClassName": cls})},
+    }
+
+
+def stateful_set(replicas: int, cls: str | None = None, **pod: Any) -> Manifest:
+    one = {**template(cls), "metadata": {"name": "data", "labels": {"mine": "1"}}}
+    containers = [{"name": "c", "image": "i"}]
+    return {
+        "kind": "StatefulSet",
+        "apiVersion": "apps/v1",
+        "metadata": {"name": "db", "namespace": "default"},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": {"app": "db"}},
+            "template": {"metadata": {"labels": {"app": "db"}}, "spec": {"containers": containers, **pod}},
+            "volumeClaimTemplates": [one],
+        },
+    }
+
+
+def storage_class(name: str, mode: str = "WaitForFirstConsumer", default: str = "", **fields: Any) -> Manifest:
+    metadata = {"name": name, "annotations": {"storageclass.kubernetes.io/is-default-class": default}}
+    said = {"provisioner": "csi.example.com", "volumeBindingMode": mode, **fields}
+    return {"kind": "StorageClass", "apiVersion": "storage.k8s.io/v1", "metadata": metadata, **said}
+
+
+def local_volume(name: str, host: str) -> Manifest:
+    picked = {"matchExpressions": [{"key": "host", "operator": "In", "values": [host]}]}
+    there = {"required": {"nodeSelectorTerms": [picked]}}
+    spec = {
+        "accessModes": ["ReadWriteOnce"],
+        "capacity": {"storage": "1Gi"},
+        "storageClassName": "local",
+        "nodeAffinity": there,
+    }
+    return {"kind": "PersistentVolume", "metadata": {"name": name}, "spec": spec, "status": {"phase": "Available"}}
+
+
+LOCAL = storage_class("local", provisioner="kubernetes.io/no-provisioner")
+
+
+def cluster(*objects: Manifest, release: str = "1.36") -> Cluster:
+    nodes = Cluster(release=release).node("a", labels={"host": "a"}).node("b", labels={"host": "b"})
+    return nodes.add(list(objects)) if objects else nodes
+
+
+def claims(scheduler: Scheduler, kind: str = "PersistentVolumeClaim") -> dict[str, Any]:
+    return {obj.metadata.name: obj for obj in scheduler.cluster.objects if type(obj).__name__ == kind}
+
+
+@pytest.mark.parametrize("release", ["1.16", "1.36"])
+def test_each_pod_of_a_stateful_set_gets_a_volume(release: str) -> None:
+    """Until there is none."""
+    volumes = [local_volume("first", "b"), local_volume("second", "a")]
+    scheduler = Scheduler(cluster(LOCAL, *volumes, release=release))
+    hosts = {pod: decision.host for pod, decision in scheduler.run(stateful_set(3, "local")).items()}
+    assert sorted(str(host) for host in hosts.values()) == ["None", "a", "b"]
+    assert hosts["default/db-2"] is None
+    made = claims(scheduler)
+    assert {name: claim.phase == "Bound" for name, claim in made.items()} == {
+        "data-db-0": True,
+        "data-db-1": True,
+        "data-db-2": False,
+    }
+    assert made["data-db-0"].metadata.labels == {"mine": "1", "app": "db"}
+
+
+def test_a_volume_of_the_same_name_gives_way() -> None:
+    """The pod has the claim under the template's name, and its other volumes as they were."""
+    own = [{"name": "data", "emptyDir": {}}, {"name": "more", "persistentVolumeClaim": {"claimName": "shared"}}]
+    to_place = cluster().to_place(stateful_set(1, volumes=own), "pods")
+    assert [getattr(volume, "claim_name", "") for volume in to_place.pods[0].spec.volumes] == ["data-db-0", "shared"]
+
+
+def test_a_claim_that_is_there_is_kept() -> None:
+    """As after a set was scaled down."""
+    left = {"kind": "PersistentVolumeClaim", "metadata": {"name": "data-db-0", "uid": "left"}, "spec": ONE}
+    scheduler = Scheduler(cluster(left, storage_class("fast")))
+    scheduler.run(stateful_set(1, "fast"))
+    assert claims(scheduler)["data-db-0"].metadata.uid == "left"
+
+
+@pytest.mark.parametrize(
+    ("classes", "named", "gets", "bound", "noted"),
+    [
+        ([], "fast", "fast", True, True),
+        ([], None, None, True, True),
+        ([storage_class("fast", "Immediate")], "fast", "fast", True, False),
+        ([storage_class("fast")], "fast", "fast", False, False),
+        ([storage_class("fast")], "other", "other", False, False),
+        ([storage_class("fast", "Immediate"), storage_class("usual", "Immediate", "true")], None, "usual", True, False),
+        ([storage_class("fast", "Immediate"), storage_class("usual", "Immediate", "true")], "", "", False, False),
+        ([storage_class("own", "Immediate", provisioner="kubernetes.io/no-provisioner")], "own", "own", False, False),
+    ],
+)
+def test_classes(classes: list[Manifest], named: str | None, gets: str | None, bound: bool, noted: bool) -> None:
+    """A claim is bound before its pod is decided on where its class makes volumes and waits for nobody; also where no
+    class is known, which is said. One that names none has the default class."""
+    to_place = cluster(*classes).to_place(stateful_set(1, named), "pods")
+    made: dict[str, Any] = {type(obj).__name__: obj for obj in to_place.objects}
+    claim = made["PersistentVolumeClaim"]
+    assert (claim.storage_class_name, bool(claim.volume_name)) == (gets, bound)
+    assert ("PersistentVolume" in made) == bound
+    assert (NO_CLASSES in to_place.notes) == noted
+
+
+def test_a_claim_without_a_name() -> None:
+    """Is a fault with its path."""
+    bad = stateful_set(1)
+    del bad["spec"]["volumeClaimTemplates"][0]["metadata"]["name"]
+    with pytest.raises(DecodeError, match=r"spec\.volumeClaimTemplates\[0\]\.metadata\.name: missing"):
+        cluster().to_place(bad, "pods")
+
+
+def test_an_ephemeral_volume_gets_its_claim() -> None:
+    """Which its pod owns."""
+    volume = {"name": "scratch", "ephemeral": {"volumeClaimTemplate": template("local")}}
+    spec = {"containers": [{"name": "c", "image": "i"}], "volumes": [volume]}
+    pods = [{"kind": "Pod", "metadata": {"name": name, "uid": name}, "spec": spec} for name in ("one", "two")]
+    scheduler = Scheduler(cluster(LOCAL, local_volume("only", "b")))
+    assert [decision.host for decision in scheduler.run(*pods).values()] == ["b", None]
+    claim = claims(scheduler)["one-scratch"]
+    assert (claim.metadata.owner_references[0].uid, claim.volume_name) == ("one", "only")
+
+
+CLASS = {"kind": "DeviceClass", "apiVersion": "resource.k8s.io/v1", "metadata": {"name": "gpu"}, "spec": {}}
+SLICE = {
+    "kind": "ResourceSlice",
+    "apiVersion": "resource.k8s.io/v1",
+    "metadata": {"name": "slice"},
+    "spec": {
+        "driver": "gpus",
+        "nodeName": "b",
+        "pool": {"name": "pool", "generation": 1, "resourceSliceCount": 1},
+        "devices": [{"name": "first"}, {"name": "second"}],
+    },
+}
+ONE_DEVICE = {
+    "kind": "ResourceClaimTemplate",
+    "apiVersion": "resource.k8s.io/v1",
+    "metadata": {"name": "one", "namespace": "default"},
+    "spec": {"spec": {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu"}}]}}},
+}
+
+
+def deployment(replicas: int) -> Manifest:
+    out = stateful_set(replicas, resourceClaims=[{"name": "gpu", "resourceClaimTemplateName": "one"}])
+    del out["spec"]["volumeClaimTemplates"]
+    return {**out, "kind": "Deployment", "metadata": {"name": "train", "namespace": "default"}}
+
+
+def test_each_pod_gets_a_resource_claim_of_its_template() -> None:
+    """Whether the template is in the cluster or comes with the pods."""
+    for there, given in (([CLASS, SLICE, ONE_DEVICE], []), ([CLASS, SLICE], [ONE_DEVICE])):
+        scheduler = Scheduler(cluster(*there))
+        found = scheduler.run(*given, deployment(3))
+        assert [decision.host for decision in found.values()] == ["b", "b", None]
+        made = claims(scheduler, "ResourceClaim")
+        assert {name: claim.allocation is not None for name, claim in made.items()} == {
+            "train-0-gpu": True,
+            "train-1-gpu": True,
+            "train-2-gpu": False,
+        }
+        pod = scheduler.cluster.find_pod("train-0")
+        assert pod is not None
+        assert pod.resource_claim_statuses[0].resource_claim_name == "train-0-gpu"
+
+
+def test_without_the_template_the_pod_waits() -> None:
+    """As the scheduler says."""
+    (decision,) = Scheduler(cluster(CLASS, SLICE)).run(deployment(1)).values()
+    assert "ResourceClaim not created yet" in decision.message
+
+
+def test_capacity_counts_claims() -> None:
+    """Each further pod needs volumes and devices of its own; the cluster is as before."""
+    volumes = [local_volume("first", "b"), local_volume("second", "a")]
+    scheduler = Scheduler(cluster(LOCAL, *volumes))
+    assert capacity(scheduler.cluster, stateful_set(1, "local")).count == 2
+    assert capacity(cluster(CLASS, SLICE, ONE_DEVICE), deployment(5)).count == 2
+    assert capacity(cluster(storage_class("fast", "Immediate")), stateful_set(1, "fast"), limit=7).count == 7
