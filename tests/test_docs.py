@@ -33,11 +33,12 @@ from kubescheduler.framework.plugins.plugin_record import BY_NODE, UNRESOLVABLE,
 from kubescheduler.releases.lookup import RELEASES
 from predicates.types import PredicateArgs
 from tests.support.build import cache_of
-from tests.support.configuring.component_build import format_of
 from tests.support.releases_tried import FRAMEWORKS_TRIED, RELEASES_TRIED, vectors_dir
 
 IN_TREE = {release: RELEASES[release].framework_rules.plugins for release in FRAMEWORKS_TRIED}
 """Release → its plugins."""
+SHOWN = {release: RELEASES[release].framework_rules.plugins for release in ARGS_KEYS}
+"""The same of the two releases that the pages of plugins speak of."""
 
 DOCUMENTS = documents()
 WITH_EXAMPLES = [path for path in DOCUMENTS if blocks(path.read_text(encoding="utf-8"))]
@@ -224,15 +225,11 @@ def test_every_plugin_is_described() -> None:
     """The text of every plugin, its docstring's, stands on its page in full; no args type is without one."""
     page = text_of(ROOT / "docs" / "reference" / "plugins.md")
     for name in all_plugins():
-        makers = [plugins[name].make for plugins in IN_TREE.values() if name in plugins]
+        makers = [plugins[name].make for plugins in SHOWN.values() if name in plugins]
         assert f"### {name}\n\n{text_blocks(rule_text(makers[-1]))}" in page
         assert makers[0] is makers[-1] or f"In 1.20: {text_blocks(rule_text(makers[0]))}" in page
-    for name in {*ARGS_KEYS["1.20"], *ARGS_KEYS["1.36"]}:
-        kinds = [
-            args_types(format_of(release).plugins)[name]
-            for release in IN_TREE
-            if name in args_types(format_of(release).plugins)
-        ]
+    for name in {name for keys in ARGS_KEYS.values() for name in keys}:
+        kinds = [args_types(plugins)[name] for plugins in SHOWN.values() if name in args_types(plugins)]
         assert len({kind.description.strip() for kind in kinds} - {""}) == 1, name
 
 

@@ -54,7 +54,7 @@ def format_of(release: str) -> ComponentFormat:
 
 
 NONE = "–"
-OLD, NEW = "1.20", "1.36"
+OLD, NEW = "1.20", FRAMEWORK_RELEASES[-1]
 ARGS_KEYS = {release: args_keys(format_of(release).plugins) for release in (OLD, NEW)}
 
 
@@ -76,7 +76,7 @@ def plugin_tables() -> dict[str, str]:
 
 def plugin_overview() -> str:
     """Where each plugin takes part."""
-    rows = ["| plugin | 1.20 | 1.36 |", "|---|---|---|"]
+    rows = [f"| plugin | {OLD} | {NEW} |", "|---|---|---|"]
     for name in all_plugins():
         rows.append(f"| [{name}](#{name.lower()}) | {_points(OLD, name)} | {_points(NEW, name)} |")
     return "\n".join(rows)
@@ -114,7 +114,7 @@ def _reasons(name: str) -> str:
     by_text = {release: {r.text: r for r in reasons_of(release, name)} for release in (OLD, NEW)}
     if not by_text[OLD] and not by_text[NEW]:
         return ""
-    rows = ["| reason | at | 1.20 | 1.36 |", "|---|---|---|---|"]
+    rows = [f"| reason | at | {OLD} | {NEW} |", "|---|---|---|---|"]
     for text in merged(list(by_text[OLD]), list(by_text[NEW])):
         old, new = (by_text[release].get(text) for release in (OLD, NEW))
         rows.append(f"| `{text}` | {_at(old, new)} | {old.code if old else NONE} | {new.code if new else NONE} |")
@@ -246,7 +246,7 @@ def _is_spelled_out(path: str) -> bool:
 
 def _beside(keys: Mapping[str, Mapping[str, tuple[str, str]]]) -> str:
     """Path → (type, default), of both releases in one table."""
-    rows = ["| key | type | default in 1.20 | default in 1.36 |", "|---|---|---|---|"]
+    rows = [f"| key | type | default in {OLD} | default in {NEW} |", "|---|---|---|---|"]
     for path in dict.fromkeys([*keys[NEW], *keys[OLD]]):
         kind = (keys[NEW].get(path) or keys[OLD][path])[0]
         defaults = [keys[release][path][1] if path in keys[release] else "no such key" for release in (OLD, NEW)]

@@ -138,6 +138,9 @@ def _having(name: str, old: bool, new: bool) -> tuple[str, ...]:
     return tuple(release for release, has in {**there, OLD: old}.items() if has)
 
 
+NEWEST = FRAMEWORK_RELEASES[-1]
+
+
 def _plugins(among: Sequence[str] = FRAMEWORK_RELEASES) -> Iterator[RulePage]:
     by_release = {release: RELEASES[release].framework_rules.plugins for release in among}
     for name in sorted({name for plugins in by_release.values() for name in plugins}):
@@ -157,7 +160,7 @@ def _plugins(among: Sequence[str] = FRAMEWORK_RELEASES) -> Iterator[RulePage]:
             tuple(f"In {said} {text}" for said, text in _by_range(points)),
             {reason.text: reason.code for plugin in having.values() for reason in plugin.reasons},
             dict(_by_range(others)),
-            page=f"docs/reference/plugins.md#{name.lower()}" if len(having) > 1 else "docs/reference/plugins.md",
+            page="docs/reference/plugins.md" + (f"#{name.lower()}" if len(having) > 1 or NEWEST in having else ""),
         )
 
 

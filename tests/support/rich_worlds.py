@@ -58,6 +58,7 @@ from kubescheduler.framework.plugins.resource_scores import RequestedToCapacityR
 from kubescheduler.framework.plugins.services import ServiceAffinityArgs
 from kubescheduler.releases import v1_20, v1_36
 from kubescheduler.releases.lookup import release_named
+from kubescheduler.releases.names import FRAMEWORK_RELEASES
 from tests.support.build import Cluster, labels, make_node, make_pod, resources
 from tests.support.deciders import frame
 from tests.support.devices import gpu, make_slice
@@ -66,7 +67,7 @@ from tests.support.devices import make_class as device_class
 from tests.support.releases_tried import FRAMEWORKS_TRIED
 from tests.support.storage import BOUND, IMMEDIATE, claiming, make_claim, make_class, make_volume
 
-RELEASES = tuple(FRAMEWORKS_TRIED)
+RELEASES = tuple(dict.fromkeys((*FRAMEWORKS_TRIED, FRAMEWORK_RELEASES[-1])))
 IN_TREE = {release: release_named(release).framework_rules.plugins for release in RELEASES}
 """Release → its plugins."""
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"

@@ -12,6 +12,7 @@ from algorithmprovider.algorithms_1_16 import FIT_PREDICATES, PRIORITIES
 from algorithmprovider.rule_catalogue import PREDICATE_MAKERS, PRIORITY_MAKERS, rule_text
 from docs.generate.blocks import ROOT
 from docs.generate.plugin_tables import IN_TREE, all_plugins
+from kubescheduler.releases.names import RELEASE_NAMES
 from kubescheduler.report.rule_pages import RulePage, all_pages, pages_about
 from tests.kubescheduler.cli.conftest import Run
 
@@ -66,8 +67,8 @@ def test_a_page(kubescheduler: Run) -> None:
     """What it does, where it takes part, its reasons with their codes, in lines of at most a hundred columns."""
     outcome = kubescheduler("explain", "NodeResourcesFit")
     assert (outcome.status, outcome.err) == (0, "")
-    assert outcome.out.startswith("NodeResourcesFit: plugin of 1.18 to 1.36\n\n")
-    assert "\nIn 1.36 at preFilter, filter, preScore, score, placementScore; default weight 1.\n" in outcome.out
+    assert outcome.out.startswith(f"NodeResourcesFit: plugin of 1.18 to {RELEASE_NAMES[-1]}\n\n")
+    assert " at preFilter, filter, preScore, score, placementScore; default weight 1.\n" in outcome.out
     assert "\n  Too many pods (Unschedulable)\n" in outcome.out
     assert max(map(len, outcome.out.splitlines())) <= 100
 
@@ -91,6 +92,7 @@ def test_a_page_has_the_text_of_the_plugin(name: str, kubescheduler: Run) -> Non
     makers = {release: plugins[name].make for release, plugins in IN_TREE.items() if name in plugins}
     newest = list(makers.values())[-1]
     assert page.text == rule_text(newest)
+    assert page.page == f"docs/reference/plugins.md#{name.lower()}"
     texts = {release: " ".join(rule_text(make).split()) for release, make in makers.items() if make is not newest}
     assert {*page.differs.values()} == {*texts.values()}
     out = " ".join(kubescheduler("explain", name).out.split())
@@ -101,8 +103,8 @@ def test_a_page_has_the_text_of_the_plugin(name: str, kubescheduler: Run) -> Non
 def test_releases_that_say_the_same_are_one_range(kubescheduler: Run) -> None:
     """What a plugin does there, and where it takes part."""
     out = kubescheduler("explain", "NodeName").out
-    assert "\nIn 1.18 to 1.36 at filter.\n" in out
-    assert out.startswith("NodeName: plugin of 1.18 to 1.36\n")
+    assert f"\nIn 1.18 to {RELEASE_NAMES[-1]} at filter.\n" in out
+    assert out.startswith(f"NodeName: plugin of 1.18 to {RELEASE_NAMES[-1]}\n")
     assert "predicate of 1.15 and 1.16" in kubescheduler("explain", "MaxCinderVolumeCount").out
     assert "predicate of 1.4 to 1.16" in kubescheduler("explain", "PodFitsResources").out
 

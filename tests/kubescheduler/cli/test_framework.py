@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from kubescheduler.releases.names import RELEASE_NAMES
 from tests.kubescheduler.cli.conftest import Outcome, Run, pod
 
 V1 = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
@@ -290,6 +291,6 @@ def test_registry_of_plugins_as_a_document(kubescheduler: Run, release: str, out
 def test_registry_of_a_legacy_release_has_no_choice(kubescheduler: Run) -> None:
     """It lists all that there is, as YAML too."""
     outcome = kubescheduler("registry", "--algorithm-provider", "X", "--config", "c.yaml")
-    text = "release 1.16 lists all that there is; leave this out, or choose --release 1.18 to 1.36"
+    text = f"release 1.16 lists all that there is; leave this out, or choose --release 1.18 to {RELEASE_NAMES[-1]}"
     assert outcome.err == f"error: --algorithm-provider: {text}\nerror: --config: {text}\n"
     assert yaml.safe_load(kubescheduler("registry", "-o", "yaml").out)["release"] == "1.16"

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from kubescheduler.config.component.load_config import component_config_from, read_component_config
+from kubescheduler.releases.names import RELEASE_NAMES
 from tests.kubescheduler.cli.conftest import ROOT, Run
 from tests.support.configuring.component_build import format_of
 
@@ -60,7 +61,7 @@ def test_json(migrate: Run) -> None:
     found = json.loads(outcome.out)
     assert (outcome.status, outcome.err) == (1, "")
     assert list(found) == ["source", "from", "to", "exact", "document", "notes", "scores"]
-    assert (found["from"], found["to"], found["exact"]) == ("1.16", "1.36", False)
+    assert (found["from"], found["to"], found["exact"]) == ("1.16", RELEASE_NAMES[-1], False)
     assert found["document"] == yaml.safe_load(migrate("policy.yaml").out)
     assert set(found["notes"][0]) == {"kind", "path", "text", "advice"}
     assert found["scores"]["before"] == [
@@ -74,7 +75,7 @@ def test_table(migrate: Run) -> None:
     assert outcome.out.endswith(
         "RELEASE         SCORE                              WEIGHT   SHARE   EFFECT\n"
         "1.16 (before)   MostRequestedPriority              3        100%    packs\n"
-        "1.36 (after)    NodeResourcesFit (MostAllocated)   3        100%    packs\n"
+        f"{RELEASE_NAMES[-1]} (after)    NodeResourcesFit (MostAllocated)   3        100%    packs\n"
     )
     assert outcome.out.startswith("- ")
 
@@ -92,7 +93,7 @@ SPREADING = """\
         (
             "DefaultPodTopologySpread=false",
             "SelectorSpread ",
-            "--feature-gates DefaultPodTopologySpread=false: 1.36",
+            f"--feature-gates DefaultPodTopologySpread=false: {RELEASE_NAMES[-1]}",
             "rounds",
         ),
     ],
@@ -161,7 +162,7 @@ def test_the_table_of_several_profiles(migrate: Run, folder: Path) -> None:
     profiles = "profiles: [{schedulerName: one}, {schedulerName: two}]\n"
     head = "apiVersion: kubescheduler.config.k8s.io/v1beta3\nkind: KubeSchedulerConfiguration\n"
     (folder / "beta.yaml").write_text(head + profiles)
-    lines = migrate("beta.yaml", "-o", "table", "--keep-emphasis").out.splitlines()
+    lines = migrate("beta.yaml", "--to", "1.36", "-o", "table", "--keep-emphasis").out.splitlines()
     releases = [line.partition("   ")[0] for line in lines if re.search("ImageLocality +1", line)]
     assert releases == ["1.28 one (before)", "1.36 one (after)", "1.28 two (before)", "1.36 two (after)"]
 

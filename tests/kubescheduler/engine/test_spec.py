@@ -71,7 +71,7 @@ def test_1_4_reads_no_configuration() -> None:
     """It is refused, and what to use instead is said."""
     assert faults(EngineSpec("1.4", config_file="c.yaml")) == (
         "--config: release 1.4 reads no component configuration; give it an --algorithm-provider or a "
-        "--policy-config-file, or choose --release 1.16 or 1.18 to 1.36",
+        f"--policy-config-file, or choose --release 1.16 or 1.18 to {RELEASE_NAMES[-1]}",
     )
 
 

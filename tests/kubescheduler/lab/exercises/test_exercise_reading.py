@@ -58,7 +58,7 @@ def faults(folder: Path, text: str) -> list[str]:
 def test_a_right_one_is_read(folder: Path) -> None:
     """What is not said has its default."""
     exercise = read_exercise(folder)
-    assert (exercise.scheduler.release, exercise.preempt, exercise.simulate) == ("1.36", False, False)
+    assert (exercise.scheduler.release, exercise.preempt, exercise.simulate) == (RELEASE_NAMES[-1], False, False)
     assert [check.kind for check in exercise.scenarios[0].checks] == ["placed"]
 
 
@@ -69,9 +69,9 @@ FAULTS: dict[str, tuple[str, str, str]] = {
     "missing key": ("title: One pod\n", "", "title: is missing"),
     "release": (
         "minutes: 5",
-        'minutes: 5\nrelease: "1.37"',
-        f"release: 1.37 is not known; known are {', '.join(RELEASE_NAMES)}; "
-        "it is newer than all of them, nearest to 1.36",
+        'minutes: 5\nrelease: "1.99"',
+        f"release: 1.99 is not known; known are {', '.join(RELEASE_NAMES)}; "
+        f"it is newer than all of them, nearest to {RELEASE_NAMES[-1]}",
     ),
     "release as a number": (
         "minutes: 5",
