@@ -141,9 +141,15 @@ class ReservedVolumes(msgspec.Struct, eq=False):
         return [*(change for _, change in self.volumes), *self.claims]
 
     def bound(self, objects: ClusterObjects) -> Iterator[PersistentVolume | PersistentVolumeClaim]:
-        """What becomes of volumes and claims, once controllers and provisioners have done their part."""
-        for change in self.changes():
+        """What becomes of volumes and claims, once controllers and provisioners have done their part. A claim that a
+        pod names twice may be given two volumes; it is bound to the first."""
+        taken = set[str]()
+        for claim, change in self.volumes:
             yield change.after
+            if claim.metadata.name not in taken:
+                yield from made_by_controllers(change.after, objects)
+            taken.add(claim.metadata.name)
+        for change in self.claims:
             yield from made_by_controllers(change.after, objects)
 
 

@@ -122,6 +122,16 @@ def test_who_shares_a_claim_follows_its_volume(release: str) -> None:
     assert hosts(Scheduler(cluster(release, LOCAL, text, pods=pods))) == ["b", "b"]
 
 
+def test_a_claim_that_a_pod_names_twice() -> None:
+    """Two volumes are found for it, and it is bound to the first."""
+    named = [{"name": name, "persistentVolumeClaim": {"claimName": "mine"}} for name in ("v", "w")]
+    other = LOCAL.replace("disk", "spare").partition("---")[2]
+    there = cluster("1.36", LOCAL, other, CLAIM.format(name="mine", cls="local"), pods=[pod("first", volumes=named)])
+    scheduler = Scheduler(there)
+    assert hosts(scheduler) == ["b"]
+    assert of_kind(scheduler, "PersistentVolumeClaim")["mine"].volume_name == "disk"
+
+
 @pytest.mark.parametrize("release", ["1.16", "1.36"])
 def test_volumes_are_made_for_claims_that_wait(release: str) -> None:
     """By the class's provisioner: the cluster has the volume then, and the claim is bound to it."""
