@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 from operator import attrgetter
-from typing import NamedTuple
 
 import msgspec
 
@@ -66,27 +65,13 @@ def constraint_labels(constraint: TopologySpreadConstraint) -> Iterable[str]:
             yield requirement.key
 
 
-class ReadOf(NamedTuple):
-    """What a rule reads of the sums of a running count."""
+ReadOf = Callable[[Tally], DomainLog]
+"""Of a running count: the domains where what a rule reads of its sums changes."""
 
-    log: Callable[[Tally], DomainLog]
-    """The domains where that changes."""
-    value: Callable[[int], int]
-    """What it makes of one sum."""
-
-
-def sign(number: int) -> int:
-    """-1, 0 or 1."""
-    return (number > 0) - (number < 0)
-
-
-every_sign = ReadOf(attrgetter("turned"), sign)
+every_sign: ReadOf = attrgetter("turned")
 """Where they are above 0, and where they are below."""
-every_sum = ReadOf(attrgetter("moved"), int)
+every_sum: ReadOf = attrgetter("moved")
 """All of them."""
-
-SeenByRow = tuple[int | None, ...]
-"""What a rule reads of each of its counts in the domain of a row; None: the row lacks the topology key."""
 
 Besides = Callable[[Snapshot], Hashable]
 """What the answers about all rows follow from that a rule reads of its running counts."""
@@ -103,7 +88,7 @@ class TopologyScope:
     While nodes stay as they are, the answer about a row follows from what is read in its domains, and from ``besides``.
     """
 
-    __slots__ = ("_answer", "_besides", "_counts", "_logs", "_positions", "_uses_version", "_value")
+    __slots__ = ("_answer", "_besides", "_counts", "_logs", "_positions", "_uses_version")
 
     def __init__(
         self,
@@ -114,8 +99,7 @@ class TopologyScope:
     ) -> None:
         """As of now. tallies: by domains of a topology key; which these are may change with terms of running pods."""
         self._counts = [(tally, column) for tally in tallies if (column := tally.column) is not None]
-        self._logs = [read.log(tally) for tally, _ in self._counts]
-        self._value = read.value
+        self._logs = [read(tally) for tally, _ in self._counts]
         self._positions = [log.position for log in self._logs]
         self._besides = besides
         self._answer = besides(snapshot)
@@ -133,12 +117,6 @@ class TopologyScope:
             return False
         self._positions, self._answer = before._positions, before._answer
         return True
-
-    def seen_by(self, row: int) -> SeenByRow:
-        """Rows of the whole cluster for which that is equal have equal answers."""
-        value = self._value
-        found = [(tally.sums, column.codes.item(row)) for tally, column in self._counts]
-        return tuple([None if code == ABSENT else value(sums.item(code)) for sums, code in found])
 
     def changed_rows(self, snapshot: Snapshot, most: int) -> tuple[int, ...] | None:
         """The rows of the whole cluster of which answers may have changed since this was asked the last time; None: all
@@ -184,11 +162,6 @@ class ScopeReading:
     def forget(self) -> None:
         """All rows have to be looked at the next time."""
         self._known = None
-
-    def seen_by(self, row: int) -> SeenByRow:
-        """See ``TopologyScope``, of a row that ``changed_rows`` named just now."""
-        assert self._known is not None
-        return self._known.seen_by(row)
 
     def changed_rows(self, pod: PodInfo, snapshot: Snapshot, log: ChangeLog, most: int) -> tuple[int, ...] | None:
         """The rows of the whole cluster of which answers may have changed since the last time; None: all rows, or more

@@ -164,16 +164,6 @@ class PodsByImportance:
         out: Mask = passing[codes]
         return out
 
-    def alike(self, rows: IntArray) -> tuple[IntArray, IntArray]:
-        """((k,) positions in ``rows`` that stand for all of them, (n,) for each row the index of the one like it)."""
-        kinds = self.row_classes[rows]
-        first = np.full(len(self._row_class_of) + 1, len(rows))
-        first[kinds[::-1]] = np.arange(len(rows) - 1, -1, -1)
-        present = np.flatnonzero(first < len(rows))
-        place = np.zeros(len(first), np.int64)
-        place[present] = np.arange(len(present))
-        return first[present], place[kinds]
-
     def refresh(self) -> PodsByImportance:
         """Brings the rows that changed since the last time up to date. Raises DecodeError for a pod that started at
         what is no time, each time until it has left."""

@@ -1,9 +1,8 @@
 """Everything remembered of pods that no rule can tell apart: verdicts, scores, and the rows that fit.
 
-``Answers`` remembers what is said of a row that looks like this. ``CheckState`` and ``ScoreState`` have one rule's
-verdict or number on all rows, brought up to date for dirty rows: its footprint says which these are. A ``ClassState``
-has those of all rules, and ``Memory`` finds it for a pod. Arrays are never written to once they were handed out:
-bringing them up to date makes new ones.
+``CheckState`` and ``ScoreState`` have one rule's verdict or number on all rows, brought up to date for dirty rows: its
+footprint says which these are. A ``ClassState`` has those of all rules, and ``Memory`` finds it for a pod. Arrays are
+never written to once they were handed out: bringing them up to date makes new ones.
 """
 
 from __future__ import annotations
@@ -27,57 +26,9 @@ from kubescheduler.core.algorithm import Algorithm
 from predicates.types import GO_ON, FitPredicate, NodeError, PreFiltered, Verdict, failing, unresolvable
 from priorities.types import PriorityConfig, goes_on
 
-SINGLE_ROWS = 16
-"""Rows of which verdicts are looked up by what the rule sees of them."""
-MOST_ANSWERS = 1 << 14
-"""So many are remembered; then it is begun anew."""
-
 RowVerdict = tuple[tuple[str, ...], bool]
 """(the reasons for which a row fails, whether taking pods away cannot mend it)."""
 PASSES: RowVerdict = (), False
-
-A = TypeVar("A")
-
-
-class Answers(Generic[A]):
-    """What rules say of single rows, by a key of the row: what they see of it, such as the amounts there.
-
-    It holds for pods that are alike to the rules, as long as nothing changes that they see besides.
-    """
-
-    __slots__ = ("_known",)
-
-    def __init__(self) -> None:
-        self._known: dict[Hashable, A] = {}
-
-    def forget(self) -> None:
-        """Something else has changed that the rules see."""
-        self._known.clear()
-
-    def new(self, keys: Sequence[Hashable], rows: Sequence[int]) -> dict[Hashable, int]:
-        """Key → a row that has it, of those of which nothing is known."""
-        known = self._known
-        new = {key: row for key, row in zip(keys, rows, strict=True) if key not in known}
-        if len(known) + len(new) > MOST_ANSWERS:
-            known.clear()
-            new = dict(zip(keys, rows, strict=True))
-        return new
-
-    def learn(self, new: Iterable[Hashable], said: Iterable[A]) -> None:
-        """What is said of rows that have these keys."""
-        self._known.update(zip(new, said, strict=True))
-
-    def known(self, keys: Sequence[Hashable]) -> list[A]:
-        """(k,) what is said of rows that have these keys; the same object for equal keys."""
-        return [self._known[key] for key in keys]
-
-    def of(
-        self, keys: Sequence[Hashable], rows: Sequence[int], ask: Callable[[tuple[int, ...]], Iterable[A]]
-    ) -> list[A]:
-        """The same, with what is new asked for: of rows, each one that has a key."""
-        if new := self.new(keys, rows):
-            self.learn(new, ask(tuple(new.values())))
-        return self.known(keys)
 
 
 def row_verdicts(predicate: FitPredicate, pod: PodInfo, there: Snapshot) -> list[RowVerdict]:
@@ -208,7 +159,6 @@ class Remembered:
     def __init__(self, footprint: Footprint, info: PodInfo) -> None:
         """footprint: the rule's."""
         reads, scope = footprint.reads_for(info), footprint.scope
-        self._of_usage = footprint.follows_from_usage(info)
         self._storage = footprint.storage if reads & Reads.CLAIMS else None
         reading = _reading(reads if self._storage is None else reads & ~Reads.CLAIMS)
         self._far, self._local = reading.far, reading.local
@@ -254,14 +204,6 @@ class Remembered:
             return rows
         return refresh.rows(self._local) if self._local else ()
 
-    def _seen(self, rows: Sequence[int], snapshot: Snapshot) -> list[Hashable] | None:
-        """(k,) all that the rule sees of rows that are to be looked at again; None: more than can be told."""
-        if self._of_usage:
-            return [snapshot.amounts(row) for row in rows]
-        if self._scoped is not None and not self._local:
-            return [self._scoped.seen_by(row) for row in rows]
-        return None
-
     def _within(self, pod: PodInfo, refresh: Refresh) -> tuple[int, ...] | None:
         """The rows to look at again as pods have come and gone; None: every row."""
         scoped, size = self._scoped, len(refresh.snapshot)
@@ -285,8 +227,6 @@ class CheckState(Remembered):
     def __init__(self, predicate: FitPredicate, info: PodInfo) -> None:
         super().__init__(predicate.footprint, info)
         self.predicate = predicate
-        self._of_usage = self._of_usage and not self.far
-        self._answers: Answers[RowVerdict] = Answers()
         self.verdict: Verdict = {}
         self.failing: Mask | None = None
         self.unresolvable: Mask | None = None
@@ -314,24 +254,14 @@ class CheckState(Remembered):
                 self._moment = moment
                 self.forget()
         rows = self.stale(pod, refresh)
-        if rows and not self._patch(rows, self._row_verdicts(pod, rows, refresh)):
+        if rows and not self._patch(rows, row_verdicts(self.predicate, pod, refresh.part(rows)[1])):
             rows = None
         if rows is None:
-            self._answers.forget()
             self.verdict = self.predicate.check(pod, refresh.snapshot)
             self.failing = failing(self.verdict)
             self.unresolvable = unresolvable(self.predicate, pod, refresh.snapshot, self.verdict, self.failing)
             self.erring = any(isinstance(reason, NodeError) and mask.any() for reason, mask in self.verdict.items())
         return rows
-
-    def _row_verdicts(self, pod: PodInfo, rows: tuple[int, ...], refresh: Refresh) -> list[RowVerdict]:
-        """What it says of some rows now; of a few, what it said before of rows that are alike to it."""
-
-        def ask(new: tuple[int, ...]) -> list[RowVerdict]:
-            return row_verdicts(self.predicate, pod, refresh.part(new)[1])
-
-        seen = self._seen(rows, refresh.snapshot) if len(rows) <= SINGLE_ROWS else None
-        return ask(rows) if seen is None else self._answers.of(seen, rows, ask)
 
     def _patch(self, rows: tuple[int, ...], said: list[RowVerdict]) -> bool:
         """Puts in what is said of some rows, unless one of them fails for a reason that no row failed for; whether it

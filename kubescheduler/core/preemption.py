@@ -23,11 +23,10 @@ from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.extender_calls import Extender
 from kubescheduler.core.nominated import RowWatch, nominated_changes, stay_on_their_rows
-from kubescheduler.core.pod_classes import CheckState, ClassState
+from kubescheduler.core.pod_classes import ClassState
 from kubescheduler.core.preemption_choice import (
     NOWHERE,
     Candidates,
-    Floats,
     KindCosts,
     NodeNames,
     NodePick,
@@ -41,16 +40,14 @@ from kubescheduler.core.preemption_choice import (
     steps_of,
 )
 from kubescheduler.core.preemption_trials import (
-    FoundVictims,
+    Part,
     PreemptionAttempt,
     VictimRules,
     exhausted,
-    find_candidates,
     find_victims,
     moving_and_fixed,
     trials,
 )
-from predicates.types import FitPredicate
 
 # --- what is remembered for a pod class ------------------------------------------------------------
 
@@ -58,8 +55,6 @@ UNKNOWN = NOWHERE - 1
 """The kind of a row that was not tried."""
 RowKey = tuple[int, tuple[PodInfo, ...]]
 """(the class of a row, the classes of the pods nominated there that count)."""
-FEW_ROWS = 16
-"""Rows that are looked up one by one."""
 MEMORY = 1 << 26
 """Bytes that all of it may take, about."""
 
@@ -126,8 +121,6 @@ class KeptVictims:
         """Where the pod would fit among the rows, (N,) bool, if lower ones left. All predicates of the attempt apply to
         it. budgets: equal while the same pods are protected."""
         self._refresh(attempt, budgets)
-        if not self._watch.by_row:
-            return find_candidates(attempt, np.flatnonzero(rows), rules)
         mine = self._cache.columns.row_of.get(self._cache.nominations.node_of(attempt.pod.metadata.uid) or "")
         if mine is not None:
             self._kinds.data[mine] = UNKNOWN
@@ -156,7 +149,7 @@ class KeptVictims:
         changed = self._watch.changed(attempt.info, attempt.predicates, budgets)
         for column in (self._kinds, self._starts):
             column.resize(size)
-        if changed is None or len(self._table) > 2 * size + 1024:
+        if changed is None or not self._watch.by_row or len(self._table) > 2 * size + 1024:
             self._kinds.data[:] = UNKNOWN
             self._table = KindTable()
             self._kind_of = {}
@@ -168,69 +161,53 @@ class KeptVictims:
         self._watch.noted()
 
     def _try(self, attempt: PreemptionAttempt, state: ClassState, rows: IntArray, rules: VictimRules) -> None:
-        parts = self._parts(attempt, state) if rules.alike and len(rows) <= FEW_ROWS else None
-        if parts is not None:
-            moving, fixed = attempt.by(parts[0]), parts[1]
-            rows = np.array([row for row in rows.tolist() if not self._try_alike(moving, row, fixed, rules)], np.int64)
-        for part in trials(attempt, rows, alike=rules.alike) if len(rows) else ():
-            judged = find_victims(attempt, part, rules)
-            first = self._take(judged, rules)
-            if part.copies is not None:
-                kinds = np.where(judged.tried_fits, np.arange(first, first + len(judged.tried)), NOWHERE)
-                row_classes = self._roster.row_classes[judged.tried].tolist()
-                self._kind_of.update({(of, ()): kind for of, kind in zip(row_classes, kinds.tolist(), strict=True)})
+        if rules.alike and self._watch.by_row and state.is_current(self._cache.columns.log):
+            rows = self._try_alike(attempt, state, rows, rules)
+        for part in trials(attempt, rows) if len(rows) else ():
+            self._set(part[0], self._found(attempt, part, rules))
 
-    def _parts(
-        self, attempt: PreemptionAttempt, state: ClassState
-    ) -> tuple[Sequence[FitPredicate], Sequence[CheckState]] | None:
-        """(the predicates that move with pods, what is remembered of the others); None where that is not up to date,
-        or rows that are alike may not stand for one another."""
-        if not state.is_current(attempt.cache.columns.log):
-            return None
-        moving, fixed = moving_and_fixed(attempt)
-        by_id = {id(check.predicate): check for check in state.checks}
-        checks = [by_id[id(predicate)] for predicate in fixed if id(predicate) in by_id]
+    def _try_alike(self, attempt: PreemptionAttempt, state: ClassState, rows: IntArray, rules: VictimRules) -> IntArray:
+        """Takes what was found on rows like these, or tries one of those that are alike, by the predicates that move
+        with pods; the others' verdicts are remembered. (n,) the rows of which more has to be asked."""
+        cache, (moving, fixed) = self._cache, moving_and_fixed(attempt)
+        asked_once = {id(predicate) for predicate in fixed}
+        checks = [check for check in state.checks if id(check.predicate) in asked_once]
         if len(checks) < len(fixed) or not all(p.footprint.follows_from_pods(attempt.info) for p in moving):
-            return None
-        return moving, checks
+            return rows
+        keys: dict[int, RowKey] = {}
+        names, nominated = cache.columns.names, cache.nominated()
+        for row, row_class in zip(rows.tolist(), self._roster.row_classes[rows].tolist(), strict=True):
+            if names[row] not in nominated:
+                keys[row] = row_class, ()
+            elif stay_on_their_rows(there := nominated_changes(attempt.pod, row, cache)):
+                keys[row] = row_class, tuple([change.info for change in there])
+        new = {key: row for row, key in keys.items() if key not in self._kind_of}
+        for part in trials(attempt.by(moving), np.array(list(new.values()))) if new else ():
+            kinds = self._found(attempt, part, rules)
+            self._kind_of.update(zip(map(keys.__getitem__, part[0].tolist()), kinds.tolist(), strict=True))
+        at = np.array(list(keys), np.int64)
+        kinds = np.array([self._kind_of[key] for key in keys.values()], np.int64)
+        for check in checks:
+            if check.failing is not None:
+                kinds[check.failing[at]] = NOWHERE
+        self._set(at, kinds)
+        return np.array([row for row in rows.tolist() if row not in keys], np.int64)
 
-    def _take(self, judged: FoundVictims, rules: VictimRules) -> int:
-        """Notes what was found on rows; the first of the new kinds."""
-        roster, tried = self._roster, judged.tried
-        costs = costs_of_kinds(
-            judged.victims, judged.protected, roster.priorities[:, tried], by_importance=rules.by_importance
-        )
+    def _found(self, attempt: PreemptionAttempt, part: Part, rules: VictimRules) -> IntArray:
+        """(n,) the kinds of rows that are tried, each a new one."""
+        judged = find_victims(attempt, part, rules)
+        priorities = self._roster.priorities[:, judged.rows]
+        costs = costs_of_kinds(judged.victims, judged.protected, priorities, by_importance=rules.by_importance)
         first = self._table.add(judged.victims, judged.protected, costs)
-        self._kinds.data[judged.rows] = np.where(judged.fits, judged.kind_of + first, NOWHERE)
-        self._starts.data[judged.rows] = self._earliest(judged.victims[:, judged.kind_of], judged.rows)
-        return first
+        return np.where(judged.fits, np.arange(first, len(self._table)), NOWHERE)
 
-    def _earliest(self, victims: Mask, rows: IntArray) -> Floats:
-        return earliest_starts(victims, self._roster.starts[:, rows])
-
-    def _try_alike(self, attempt: PreemptionAttempt, row: int, fixed: Sequence[CheckState], rules: VictimRules) -> bool:
-        """Takes what was found on a row like this one, or tries it for all that are; whether that is possible.
-
-        attempt: with the predicates that move with pods alone. fixed: what is remembered of the others.
-        """
-        nominated = nominated_changes(attempt.pod, row, self._cache)
-        if not stay_on_their_rows(nominated):
-            return False
-        key = int(self._roster.row_classes[row]), tuple([change.info for change in nominated])
-        kind = self._kind_of.get(key)
-        if kind is None:
-            (part,) = trials(attempt, np.array([row]))
-            judged = find_victims(attempt, part, rules)
-            first = self._take(judged, rules)
-            kind = self._kind_of[key] = first if judged.fits[0] else NOWHERE
-        if any(check.failing is not None and check.failing[row] for check in fixed):
-            kind = NOWHERE
-        self._kinds.data[row] = kind
-        if kind != NOWHERE:
-            at = np.array([row])
-            victims = self._table.victims[: self._roster.codes.shape[0], kind : kind + 1]
-            self._starts.data[row] = self._earliest(victims, at)[0]
-        return True
+    def _set(self, rows: IntArray, kinds: IntArray) -> None:
+        """Notes the kinds of rows, (n,)."""
+        self._kinds.data[rows] = kinds
+        fits = kinds != NOWHERE
+        there = rows[fits]
+        victims = self._table.victims[: self._roster.codes.shape[0], kinds[fits]]
+        self._starts.data[there] = earliest_starts(victims, self._roster.starts[:, there])
 
 
 class PreemptionMemory:

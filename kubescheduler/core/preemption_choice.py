@@ -255,10 +255,6 @@ def earliest_start(pods: Sequence[Pod]) -> float:
     return min((started(pod) for pod in pods if pod.priority == highest), default=np.inf)
 
 
-LOOKED_AT = 256
-"""Rows in which the first of the names is looked for at a time."""
-
-
 class NodeNames(Sequence[str]):
     """Names of nodes, sorted; put together when they are asked for."""
 
@@ -268,24 +264,12 @@ class NodeNames(Sequence[str]):
         self._nodes = nodes
         self._by_name = by_name
         self._sorted: list[str] | None = None
-        self._head: str | None = None
 
     def _all(self) -> list[str]:
         if self._sorted is None:
             rows = self._by_name[self._nodes[self._by_name]]
             self._sorted = [self._names[row] for row in rows.tolist()]
         return self._sorted
-
-    def _first(self) -> str | None:
-        """None: there is none."""
-        by_name = self._by_name
-        for at in range(0, len(by_name) if self._head is None else 0, LOOKED_AT):
-            rows = by_name[at : at + LOOKED_AT]
-            there = self._nodes[rows]
-            if there.any():
-                self._head = self._names[int(rows[there.argmax()])]
-                break
-        return self._head
 
     def __len__(self) -> int:
         return int(np.count_nonzero(self._nodes))
@@ -295,8 +279,9 @@ class NodeNames(Sequence[str]):
     @overload
     def __getitem__(self, at: slice) -> list[str]: ...
     def __getitem__(self, at: int | slice) -> str | list[str]:
-        first = self._first() if at == 0 else None
-        return self._all()[at] if first is None else first
+        if at == 0 and len(self):
+            return self._names[self._by_name.item(int(self._nodes[self._by_name].argmax()))]
+        return self._all()[at]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(other) == self._all()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 import msgspec
 import numpy as np
@@ -20,24 +19,7 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import SelectorError, compile_label_selector
 from clusterstate.snapshot import PodChange, Snapshot
 from kubescheduler.core.nominated import Found, judge, nominated_changes
-from kubescheduler.core.preemption_choice import NOWHERE, Candidates, costs_of_kinds, earliest_starts, nodes_of_kinds
 from predicates.types import FitPredicate, failing
-
-
-class Trial(Protocol):
-    """Rows with places of the roster emptied; place and mask as in RowOverlay."""
-
-    def take_away(self, place: int, where: Mask) -> None:
-        """Removes the pods of a place on the rows where the mask is True."""
-
-    def put_back(self, place: int, where: Mask) -> None:
-        """Puts the pods of a place back on the rows where the mask is True."""
-
-    def fits(self, where: Mask) -> Mask:
-        """(n,) bool, whether the pod fits; only asked of the rows where the mask is True. Errors do not fit."""
-
-    def refusals(self) -> Counter[str]:
-        """Reason → on how many rows the first predicate that refuses the pod gives it."""
 
 
 class PreemptionAttempt(msgspec.Struct, frozen=True, eq=False):
@@ -54,24 +36,10 @@ class PreemptionAttempt(msgspec.Struct, frozen=True, eq=False):
         return PreemptionAttempt(self.pod, self.info, predicates, self.cache, self.roster)
 
 
-class Part(msgspec.Struct, frozen=True, eq=False):
-    """Rows that are tried together."""
-
-    rows: IntArray
-    """(n,) the rows."""
-    tried: IntArray
-    """(k,) those that are really tried, of which others are copies."""
-    trial: Trial
-    copies: IntArray | None = None
-    """(n,) for each row the index in ``tried``; None: tried are all rows."""
-    allowed: Mask | None = None
-    """(n,) bool, rows that no predicate refuses whatever pods are there."""
-
-
 class BatchTrial:
-    """All rows in one go; for predicates that look at nothing but the row.
+    """Rows with places of the roster emptied, all in one go; for predicates that look at nothing but the row.
 
-    Those that do not look at its pods either are asked once.
+    Those that do not look at its pods either are asked once. ``take_away`` and ``put_back``: see RowOverlay.
     """
 
     def __init__(self, attempt: PreemptionAttempt, rows: IntArray) -> None:
@@ -91,11 +59,11 @@ class BatchTrial:
         return rows
 
     def fits(self, where: Mask) -> Mask:  # noqa: ARG002
-        """See Trial; every row is judged at once."""
+        """(n,) bool, whether the pod fits; only asked of the rows where the mask is True. Errors do not fit."""
         return self._passing(self._moving, self._allowed)
 
     def refusals(self) -> Counter[str]:
-        """See Trial."""
+        """Reason → on how many rows the first predicate that refuses the pod gives it."""
         counts: Counter[str] = Counter()
         left = np.ones(len(self._overlay), np.bool_)
         for predicate in self._all:
@@ -118,11 +86,11 @@ class RowTrial:
         self._nominated = [nominated_changes(attempt.pod, row, attempt.cache) for row in self._rows]
 
     def take_away(self, place: int, where: Mask) -> None:
-        """See Trial."""
+        """Removes the pods of a place on the rows where the mask is True."""
         self._change(place, where, -1)
 
     def put_back(self, place: int, where: Mask) -> None:
-        """See Trial."""
+        """Puts the pods of a place back on the rows where the mask is True."""
         self._change(place, where, 1)
 
     def _change(self, place: int, where: Mask, sign: int) -> None:
@@ -132,7 +100,7 @@ class RowTrial:
             self._changes[at].append(PodChange(row, self._attempt.cache.info(pod), sign, pod=pod))
 
     def fits(self, where: Mask) -> Mask:
-        """See Trial; row by row."""
+        """See BatchTrial; row by row."""
         out = np.zeros(len(self._rows), np.bool_)
         snapshot = self._attempt.cache.snapshot()
         for at in np.flatnonzero(where).tolist():
@@ -149,7 +117,7 @@ class RowTrial:
         return refusals or judge(pod, info, here.what_if(changes), predicates)
 
     def refusals(self) -> Counter[str]:
-        """See Trial."""
+        """See BatchTrial."""
         counts: Counter[str] = Counter()
         snapshot = self._attempt.cache.snapshot()
         for at, row in enumerate(self._rows):
@@ -174,27 +142,25 @@ def moving_and_fixed(attempt: PreemptionAttempt) -> tuple[list[FitPredicate], li
     return moving, fixed
 
 
-def trials(attempt: PreemptionAttempt, rows: IntArray, *, alike: bool = False) -> list[Part]:
-    """Trials of all of ``rows``: as many as can be at once, the others one by one.
+Part = tuple[IntArray, BatchTrial | RowTrial]
+"""(n,) rows, and what they are tried together by."""
 
-    alike: rows with equal pods and amounts may stand for one another where the predicates see no difference.
-    """
+
+def trials(attempt: PreemptionAttempt, rows: IntArray) -> list[Part]:
+    """Trials of all of ``rows``: as many as can be at once, the others one by one."""
     snapshot = attempt.cache.snapshot()
     predicates = [p for p in attempt.predicates if p.applies(attempt.info)]
     attempt = attempt.by(predicates)
     if not all(p.footprint.is_row_local(attempt.info, snapshot) for p in predicates):
-        return [Part(rows, rows, RowTrial(attempt, rows))]
+        return [(rows, RowTrial(attempt, rows))]
     alone = _with_nominations(attempt.cache, rows)
     together = rows[~alone]
     parts: list[Part] = []
-    if len(together) or not len(rows):
-        stand_in = alike and all(p.footprint.follows_from_pods(attempt.info) for p in moving_and_fixed(attempt)[0])
-        one = _one_of_many(attempt, together) if stand_in else Part(together, together, BatchTrial(attempt, together))
-        parts.append(one)
+    if len(together):
+        parts.append((together, BatchTrial(attempt, together)))
     if alone.any():
         count = any(nominated_changes(attempt.pod, row, attempt.cache) for row in rows[alone].tolist())
-        trial = RowTrial(attempt, rows[alone]) if count else BatchTrial(attempt, rows[alone])
-        parts.append(Part(rows[alone], rows[alone], trial))
+        parts.append((rows[alone], (RowTrial if count else BatchTrial)(attempt, rows[alone])))
     return parts
 
 
@@ -209,19 +175,6 @@ def _with_nominations(cache: ClusterCache, rows: IntArray) -> Mask:
     return out
 
 
-def _one_of_many(attempt: PreemptionAttempt, rows: IntArray) -> Part:
-    first, copies = attempt.roster.alike(rows)
-    moving, fixed = moving_and_fixed(attempt)
-    there = attempt.cache.snapshot().take(rows)
-    allowed = np.ones(len(rows), np.bool_)
-    for predicate in fixed:
-        refused = failing(predicate.check(attempt.info, there))
-        if refused is not None:
-            allowed &= ~refused
-    tried = rows[first]
-    return Part(rows, tried, BatchTrial(attempt.by(moving), tried), copies, allowed)
-
-
 Protect = Callable[[PodsByImportance, IntArray, Mask], Mask]
 """Of (roster, (n,) rows, (K, n) bool the places that would leave): (K, n) bool, those that a budget protects."""
 
@@ -232,39 +185,12 @@ class VictimRules(msgspec.Struct, frozen=True, eq=False):
     protect: Protect
     """Who of them a disruption budget protects."""
     alike: bool = False
-    """See ``trials``; what is protected then follows from the pods' classes and their order on a node."""
+    """Nodes with equal pods and amounts may stand for one another where predicates see no difference: what is
+    protected follows from the pods' classes and their order on a node."""
     lower_only: bool = False
     """A node without lower pods is none where the pod would fit."""
     by_importance: bool = False
     """See Candidates."""
-
-
-def find_candidates(attempt: PreemptionAttempt, rows: IntArray, rules: VictimRules) -> Candidates:
-    """Where the pod would fit if lower ones left, and which of them have to. rows: (n,) those that are tried."""
-    roster = attempt.roster
-    parts = [find_victims(attempt, part, rules) for part in trials(attempt, rows, alike=rules.alike)]
-    offsets = np.cumsum([0, *(len(part.tried) for part in parts[:-1])])
-    tried = np.concatenate([part.tried for part in parts])
-    victims, protected = (np.hstack([getattr(part, name) for part in parts]) for name in ("victims", "protected"))
-    columns = attempt.cache.columns
-    kinds, starts = np.full(len(columns), NOWHERE), np.zeros(len(columns))
-    for part, first in zip(parts, offsets, strict=True):
-        fitting, of = part.rows[part.fits], part.kind_of[part.fits]
-        kinds[fitting] = of + first
-        starts[fitting] = earliest_starts(part.victims[:, of], roster.starts[:, fitting])
-    priorities = roster.priorities[:, tried]
-    return Candidates(
-        names=columns.published[0],
-        row_of=columns.row_of,
-        kinds=kinds,
-        nodes=nodes_of_kinds(kinds, len(tried)),
-        victims=victims,
-        protected=protected,
-        of_kinds=costs_of_kinds(victims, protected, priorities, by_importance=rules.by_importance),
-        starts=starts,
-        pods=roster.pods.copy(),
-        by_importance=rules.by_importance,
-    )
 
 
 class FoundVictims(msgspec.Struct, frozen=True, eq=False):
@@ -274,23 +200,17 @@ class FoundVictims(msgspec.Struct, frozen=True, eq=False):
     """(n,) the rows."""
     fits: Mask
     """(n,) bool, the pod would fit there."""
-    tried: IntArray
-    """(k,) the rows that were really tried."""
-    tried_fits: Mask
-    """(k,) bool, the pod would fit there, for all that moving rules see."""
-    kind_of: IntArray
-    """(n,) for each row the index in ``tried``."""
     victims: Mask
-    """(K, k) bool, see Candidates."""
+    """(K, n) bool, see Candidates."""
     protected: Mask
-    """(K, k) bool, see Candidates."""
+    """(K, n) bool, see Candidates."""
 
 
 def find_victims(attempt: PreemptionAttempt, part: Part, rules: VictimRules) -> FoundVictims:
     """Every lower pod is removed hypothetically; each is put back, those that a budget protects first, the important
     before the others, and stays if the pod still fits. Upstream: 1.16 selectVictimsOnNode.
     """
-    roster, rows, trial = attempt.roster, part.tried, part.trial
+    roster, (rows, trial) = attempt.roster, part
     codes = roster.codes[:, rows]
     victims = (codes > 0) & (roster.priorities[:, rows] < attempt.pod.priority)
     lower: Mask = np.asarray(victims.any(axis=0)) if rules.lower_only else np.ones(len(rows), np.bool_)
@@ -309,9 +229,7 @@ def find_victims(attempt: PreemptionAttempt, part: Part, rules: VictimRules) -> 
                 if leaves.any():
                     trial.take_away(place, leaves)
                 victims[place] = (victims[place] & ~back) | leaves
-    kind_of = np.arange(len(rows)) if part.copies is None else part.copies
-    fitting = fits[kind_of] if part.allowed is None else fits[kind_of] & part.allowed
-    return FoundVictims(part.rows, fitting, rows, fits, kind_of, victims, protected)
+    return FoundVictims(rows, fits, victims, protected)
 
 
 def selector_of(budget: PodDisruptionBudget) -> Callable[[PodInfo], bool] | None:

@@ -12,7 +12,7 @@ said then, put together when somebody reads it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Mapping, Sequence
+from collections.abc import Collection, Container, Hashable, Mapping, Sequence
 from math import isqrt
 
 import msgspec
@@ -26,7 +26,7 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import wrap
 from kubescheduler.core.filter_and_score import Scored, Scores, raw_and_reduced, reduced, weighted_sum
-from kubescheduler.core.pod_classes import Answers, ClassState, Refreshes, ScoreState
+from kubescheduler.core.pod_classes import ClassState, Refreshes, ScoreState
 from kubescheduler.core.selection import FirstByName, TieBreak
 from predicates.types import Verdict
 from priorities.types import PriorityConfig
@@ -358,10 +358,6 @@ class TotalTable:
         self._journal.append((rows, numbers))
 
 
-class AwaitedTotals:
-    """Stands for totals that some classes will share once there is a second pod of any of them."""
-
-
 class ClassTotals:
     """What was decided for pods of one class: brought up to date by ``patch``, as long as it can."""
 
@@ -448,7 +444,7 @@ def kept_totals(
     ranks: IntArray,
 ) -> ClassTotals | None:
     """What is kept of a decision that was made just now, with all rows that fit scored; None: nothing, as a custom rule
-    has scored, or no pod came before that shares anything with this one, so that none may follow.
+    has scored.
 
     weights: of every rule. listed: (N,) the rows that were looked at. ranks: (N,) every row's place in the order of
     names.
@@ -467,9 +463,6 @@ def kept_totals(
     )
     shared = state.shared_totals.get(key)
     if shared is None:
-        state.shared = state.shared_totals[key] = AwaitedTotals()
-        return None
-    if isinstance(shared, AwaitedTotals):
         shared = state.shared_totals[key] = SharedTotals(weights)
     state.shared = shared
     patched = [*standing, *[score for score in following if score.config.name not in shared.volatile.names]]
@@ -486,6 +479,8 @@ def _follows(config: PriorityConfig) -> bool:
 
 # --- what classes have in common -----------------------------------------------------------------
 
+MOST_ANSWERS = 1 << 14
+"""So many answers are remembered; then it is begun anew."""
 FEW = 256
 """Rows of which something else is said than at the last decision, that are patched."""
 MANY = 4096
@@ -587,7 +582,7 @@ class SharedTotals:
                 [check.predicate.footprint.follows_from_usage(info) for check in checks]
                 + [score.config.footprint.follows_from_usage(info) for score in self._moving]
             )
-            self._row_answers: Answers[RowAnswer] = Answers()
+            self._row_answers: dict[Hashable, RowAnswer] = {}
 
     def _read_checks(self, state: ClassState) -> None:
         """What the verdicts are now."""
@@ -684,12 +679,15 @@ class SharedTotals:
         """What is said of each row that has changed; None: there are too many of which nothing is known."""
         if self._of_usage:
             keys = [snapshot.amounts(row) for row in rows]
-            new = self._row_answers.new(keys, rows)
+            known = self._row_answers
+            if len(known) > MOST_ANSWERS:
+                known.clear()
+            new = {key: row for key, row in zip(keys, rows, strict=True) if key not in known}
             if len(new) > FEW:
                 return None
             if new:
-                self._row_answers.learn(new, self._ask(list(new.values()), info, snapshot))
-            answers = self._row_answers.known(keys)
+                known.update(zip(new, self._ask(list(new.values()), info, snapshot), strict=True))
+            answers = [known[key] for key in keys]
         elif len(rows) > FEW:
             return None
         else:

@@ -135,12 +135,3 @@ def test_nodes_that_change_domains(read: ReadOf) -> None:
     assert [reading.rows(), reading.rows()] == [None, []]
     reading.comes("1", 1)
     assert reading.rows() == [1, 2, 3]
-
-
-def test_what_is_read_in_the_domains_of_a_row() -> None:
-    """A row without the topology key is none where nothing was counted."""
-    reading = Reading(every_sign).known()
-    for name, row in (("1", 0), ("2", 0), ("3", 4)):
-        reading.comes(name, row)
-    reading.rows()
-    assert [reading.reading.seen_by(row) for row in range(5)] == [(1, 1), (1, 0), (0, 0), (0, 0), (None, 1)]

@@ -112,21 +112,10 @@ ALIKE = [make_node(name, {"zone": name}, allocatable=ROOM) for name in "abc"]
 def test_alike(more: list[Any], alike: list[str]) -> None:
     """Equal pods in the same order, and equal amounts; labels and starts do not matter."""
     made = roster(cache_of([*ALIKE, *more]))
-    rows = np.arange(len(made.pods))
-    first, of = made.alike(rows)
-    groups = ["".join("abcde"[row] for row in rows[of == at].tolist()) for at in range(len(first))]
-    assert sorted(groups) == alike
-    assert of[first].tolist() == list(range(len(first)))
-
-
-def test_alike_among_some_rows() -> None:
-    """The first of every kind stands for it, in the order that is asked in."""
-    made = roster(cache_of([*ALIKE, pod("x", "b")]))
-    first, of = made.alike(np.array([2, 1, 0]))
-    assert sorted(first.tolist()) == [0, 1]
-    assert of[0] == of[2] != of[1]
-    first, of = made.alike(np.array([], np.int64))
-    assert (first.tolist(), of.tolist()) == ([], [])
+    groups: dict[int, str] = {}
+    for row, of in enumerate(made.row_classes.tolist()):
+        groups[of] = groups.get(of, "") + "abcde"[row]
+    assert sorted(groups.values()) == alike
 
 
 @given(

@@ -9,7 +9,6 @@ from unittest.mock import patch
 
 import attrs
 import msgspec
-import numpy as np
 from hypothesis import strategies as st
 
 from clusterstate.cache import ClusterCache
@@ -26,11 +25,13 @@ from clusterstate.objects import (
     PodDisruptionBudget,
     Taint,
 )
+from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.nominated import KeptJudgements
-from kubescheduler.core.preemption import PreemptionMemory
+from kubescheduler.core.pod_classes import ClassState
+from kubescheduler.core.preemption import KeptVictims, PreemptionMemory
 from kubescheduler.core.preemption_choice import Candidates
-from kubescheduler.core.preemption_trials import PreemptionAttempt, VictimRules, find_candidates
+from kubescheduler.core.preemption_trials import PreemptionAttempt, VictimRules
 from kubescheduler.engine.spec import Engine, EngineSpec, cache_for
 from tests.support.build import labels, make_node, make_pod, resources
 from tests.support.deciders import deciding
@@ -155,12 +156,20 @@ class ChangingCluster:
         return ObjectMeta(name, "default", uid=f"default/{name}")
 
 
+def find_candidates(attempt: PreemptionAttempt, rows: Mask, rules: VictimRules) -> Candidates:
+    """Where the pod would fit among the rows, (N,) bool, with nothing remembered of another attempt."""
+    cache, attempt = attempt.cache, attempt.by([p for p in attempt.predicates if p.applies(attempt.info)])
+    state = ClassState(attempt.info, Algorithm("1.36", tuple(attempt.predicates), ()))
+    state.check(cache.snapshot(), cache.columns.log, cache.columns.published[1])
+    return KeptVictims(cache, attempt.roster).candidates(attempt, state, rows, rules, None)
+
+
 @contextmanager
 def one_by_one() -> Iterator[None]:
     """Every node is tried, and judged beside nominated pods, by itself, and nothing is remembered of it."""
 
     def tried(_: Any, attempt: PreemptionAttempt, __: Any, rows: Mask, rules: VictimRules) -> Candidates:
-        return find_candidates(attempt, np.flatnonzero(rows), rules)
+        return find_candidates(attempt, rows, rules)
 
     with (
         patch.object(Footprint, "is_row_local", lambda *_: False),

@@ -296,11 +296,11 @@ def _refusals(search: Search, rows: IntArray) -> Counter[str]:
     attempt = search.trials()
     lower = _lower(search.pod, attempt.roster, rows).any(axis=0)
     counts = Counter({NO_VICTIMS: int((~lower).sum())})
-    for part in trials(attempt, rows[lower]) if lower.any() else ():
-        leaving = _lower(search.pod, attempt.roster, part.rows)
+    for tried, trial in trials(attempt, rows[lower]) if lower.any() else ():
+        leaving = _lower(search.pod, attempt.roster, tried)
         for place in np.flatnonzero(leaving.any(axis=1)).tolist():
-            part.trial.take_away(place, leaving[place])
-        counts.update(part.trial.refusals())
+            trial.take_away(place, leaving[place])
+        counts.update(trial.refusals())
     return counts
 
 

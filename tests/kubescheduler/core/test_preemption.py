@@ -36,7 +36,6 @@ from kubescheduler.core.preemption_trials import (
     PreemptionAttempt,
     VictimRules,
     exhausted,
-    find_candidates,
 )
 from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.legacy_engine import algorithm_from_provider
@@ -53,6 +52,7 @@ from tests.support.preemption_worlds import (
     NODES,
     PREEMPTING,
     ChangingCluster,
+    find_candidates,
     node,
     one_by_one,
     pod,
@@ -257,7 +257,7 @@ def test_trying_many_nodes_at_once_is_trying_each(pods: list[Any], cpu: int, pri
     pod = asking(cpu, priority)
     predicates = [p for p in ALGORITHM.predicates if p.applies(cache.info(pod))]
     attempt = PreemptionAttempt(pod, cache.info(pod), predicates, cache, PodsByImportance(cache.columns).refresh())
-    rows, budgets = np.arange(4), VictimRules(functools.partial(exhausted, cache.objects))
+    rows, budgets = np.ones(4, np.bool_), VictimRules(functools.partial(exhausted, cache.objects))
     at_once = find_candidates(attempt, rows, budgets)
     alone = msgspec.structs.replace(
         attempt,

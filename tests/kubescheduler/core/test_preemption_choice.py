@@ -34,12 +34,13 @@ from kubescheduler.core.preemption_choice import (
     pick_steps,
     steps_of,
 )
-from kubescheduler.core.preemption_trials import PreemptionAttempt, VictimRules, find_candidates
+from kubescheduler.core.preemption_trials import PreemptionAttempt, VictimRules
 from kubescheduler.framework.deciding.compiled_profile import Compiled
 from kubescheduler.framework.deciding.preemption_search import violating
 from tests.support.build import make_node, make_pod
 from tests.support.deciders import frame
 from tests.support.laws import costly
+from tests.support.preemption_worlds import find_candidates
 from tests.support.rich_worlds import RELEASES, DrawnCluster, budgets, in_tree, incoming, worlds
 
 # --- three ways --------------------------------------------------------------------------------
@@ -65,7 +66,7 @@ def attempt_of(release: str, cache: ClusterCache, asking: Pod, **changes: Any) -
 def found(release: str, cache: ClusterCache, asking: Pod, *, alike: bool = False, **changes: Any) -> dict[str, Any]:
     """Node → (its victims, violations)."""
     attempt = attempt_of(release, cache, asking, **changes)
-    rows = np.flatnonzero(cache.snapshot().has_node)
+    rows = cache.snapshot().has_node
     protect = functools.partial(violating, cache.objects)
     candidates = find_candidates(attempt, rows, VictimRules(protect, alike=alike, lower_only=True))
     return {name: ([p.metadata.name for p in v.pods], v.violations) for name, v in candidates.items()}
@@ -118,7 +119,7 @@ def test_nodes_that_are_alike_are_tried_once() -> None:
     cache = DrawnCluster(tuple(make_node(f"n{at}") for at in range(4)), tuple(pods), ()).cache("1.36")
     attempt = attempt_of("1.36", cache, make_pod("in", priority=5))
     rules = VictimRules(functools.partial(violating, cache.objects), alike=True)
-    candidates = find_candidates(attempt, np.arange(4), rules)
+    candidates = find_candidates(attempt, np.ones(4, np.bool_), rules)
     assert len(candidates.victims[0]) == 2
     assert candidates.kinds.tolist() == [0, 0, 0, 1]
 

@@ -57,22 +57,19 @@ ALL = np.arange(4)
 BESIDE_OTHERS = Affinity(None, PodAffinity((PodAffinityTerm("zone", LabelSelector()),)))
 
 
-def kinds(tried: PreemptionAttempt, **fields: Any) -> list[tuple[str, list[int], list[int]]]:
-    """(kind of trial, the rows, those that are really tried) of every part."""
-    return [(type(p.trial).__name__, p.rows.tolist(), p.tried.tolist()) for p in trials(tried, ALL, **fields)]
+def kinds(tried: PreemptionAttempt) -> list[tuple[str, list[int]]]:
+    """(kind of trial, the rows) of every part."""
+    return [(type(trial).__name__, rows.tolist()) for rows, trial in trials(tried, ALL)]
 
 
 def test_rules_that_look_at_one_row_are_tried_together() -> None:
-    """And rows with equal pods by one of them, where rules look at nothing but amounts."""
-    assert kinds(attempt(ROOM, NOT_A)) == [("BatchTrial", [0, 1, 2, 3], [0, 1, 2, 3])]
-    assert kinds(attempt(ROOM, NOT_A), alike=True) == [("BatchTrial", [0, 1, 2, 3], [0, 3])]
-    narrow = msgspec.structs.replace(ROOM, footprint=Footprint())
-    assert kinds(attempt(narrow, NOT_A), alike=True) == [("BatchTrial", [0, 1, 2, 3], [0, 1, 2, 3])]
+    """Whether they look at pods or not."""
+    assert kinds(attempt(ROOM, NOT_A)) == [("BatchTrial", [0, 1, 2, 3])]
 
 
 def test_rules_that_look_further_are_tried_row_by_row() -> None:
     """Unless they say that for this pod they do not, or do not apply to it at all."""
-    assert kinds(attempt(ROOM, FAR)) == [("RowTrial", [0, 1, 2, 3], [0, 1, 2, 3])]
+    assert kinds(attempt(ROOM, FAR)) == [("RowTrial", [0, 1, 2, 3])]
     for changed in (
         msgspec.structs.replace(
             FAR, footprint=msgspec.structs.replace(FAR.footprint, row_local=lambda pod, snapshot: True)
@@ -96,17 +93,7 @@ def test_nodes_with_nominated_pods_are_tried_apart(fields: Any, kind: str) -> No
     tried = attempt(ROOM, NOT_A)
     tried.cache.nominate(make_pod("waiting", **fields), "b")
     tried.cache.nominate(make_pod("other"), "ghost")
-    assert kinds(tried) == [("BatchTrial", [0, 2, 3], [0, 2, 3]), (kind, [1], [1])]
-    assert kinds(tried, alike=True) == [("BatchTrial", [0, 2, 3], [0, 3]), (kind, [1], [1])]
-
-
-def test_rows_that_stand_for_others() -> None:
-    """What does not depend on pods is asked of every row."""
-    (part,) = trials(attempt(ROOM, NOT_A), ALL, alike=True)
-    assert part.copies is not None
-    assert part.allowed is not None
-    assert part.copies.tolist() == [0, 0, 0, 1]
-    assert part.allowed.tolist() == [False, True, True, True]
+    assert kinds(tried) == [("BatchTrial", [0, 2, 3]), (kind, [1])]
 
 
 WHERE = np.ones(4, np.bool_)
