@@ -15,11 +15,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import ParamSpec, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
+U = TypeVar("U")
 
 MOST_LISTED = 20
 """Texts of one kind that a list of errors has; others are counted."""
@@ -68,6 +70,32 @@ def attempt(problems: list[str], action: Callable[P, T], *args: P.args, **kwargs
     except InputError as error:
         problems += error.problems
         return None
+
+
+def attempt_at(where: str, problems: list[str], action: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
+    """The same; each fault says first where it is."""
+    faults: list[str] = []
+    out = attempt(faults, action, *args, **kwargs)
+    problems += (f"{where}: {fault}" for fault in faults)
+    return out
+
+
+def both(first: Callable[[], T], second: Callable[[], U], *checks: Callable[[], object]) -> tuple[T, U]:
+    """What two actions return. Raises InputError with the faults of both, and of ``checks``, which only check."""
+    problems: list[str] = []
+    found: list[Any] = [attempt(problems, action) for action in (first, second, *checks)]
+    if problems:
+        raise InputError(problems)
+    return found[0], found[1]
+
+
+@contextmanager
+def faults_at(where: str) -> Iterator[None]:
+    """Has every problem of a ConfigError say first where it is."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {problem}" for problem in error.problems) from error
 
 
 def listed(texts: Iterable[str]) -> list[str]:

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, Unpack
 import click
 import msgspec
 
-from clusterstate.errors import DecodeError, InputError, attempt
+from clusterstate.errors import DecodeError, InputError, attempt, both
 from clusterstate.manifests.decode import Item, notes_on
 from clusterstate.manifests.fields import STRICT, Accepted, Judgement, Strictness, strictness_of
 from clusterstate.manifests.kinds import KINDS, encode_object
@@ -119,13 +119,8 @@ def read_question(
     engine: EngineOptions, places: Sequence[ClusterPlace], *, keep_manifests: bool = False
 ) -> tuple[Engine, Cluster]:
     """(what decides, the cluster that it is asked about). Raises InputError with every fault of both."""
-    problems: list[str] = []
     with nothing_collected():
-        configured = attempt(problems, engine.engine)
-        there = attempt(problems, read_shown, places, **engine.reading, keep_manifests=keep_manifests)
-    if configured is None or there is None:
-        raise InputError(problems)
-    return configured, there
+        return both(engine.engine, partial(read_shown, places, **engine.reading, keep_manifests=keep_manifests))
 
 
 def read_pods_for(cluster: Cluster | None, paths: Sequence[str], reading: Reading) -> PodsToPlace:

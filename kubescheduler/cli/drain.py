@@ -107,7 +107,7 @@ def drain(
       kubescheduler drain cluster.yaml -l pool=old --order --surge 1 --shape node.yaml
       kubescheduler drain --context prod node-1 node-2 --ignore-daemonsets
     """
-    from clusterstate.errors import InputError, attempt
+    from clusterstate.errors import both
     from kubescheduler.api.disruptions import drain_of, flags_for, named_nodes
     from kubescheduler.cli.cluster_files import notes_on_cluster, read_question
     from kubescheduler.cli.decision_output import displaced_status
@@ -119,12 +119,10 @@ def drain(
     if (surge is None) != (shape is None):
         raise click.UsageError("--surge says how many nodes come first, --shape of what kind: give both")
     check_standard_input(cluster, () if shape is None else (shape,))
-    problems: list[str] = []
-    wanted = attempt(problems, _wanted, batch, surge, shape, kubernetes_upgrade, engine.release)
-    read = attempt(problems, read_question, engine, cluster, keep_manifests=True)
-    if wanted is None or read is None:
-        raise InputError(problems)
-    configured, there = read
+    wanted, (configured, there) = both(
+        functools.partial(_wanted, batch, surge, shape, kubernetes_upgrade, engine.release),
+        functools.partial(read_question, engine, cluster, keep_manifests=True),
+    )
     names = named_nodes(there, nodes, selector)
     flags = flags_for(there, None if wanted.upgrade is not None else names, pod_selector, **evicts)
     remarks(notes_on_cluster(there, reads_daemon_sets=surge is not None))

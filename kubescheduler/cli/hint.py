@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -66,7 +67,7 @@ def hint(
       kubescheduler hint cluster.yaml --pod web.yaml --node worker-3
       kubescheduler hint cluster.yaml --pod web.yaml --apply 1 > changed.yaml
     """
-    from clusterstate.errors import InputError, attempt
+    from clusterstate.errors import both
     from kubescheduler.cli.cluster_files import nothing_collected, read_inputs
     from kubescheduler.cli.decision_output import exit_status
     from kubescheduler.cli.output import echo
@@ -74,12 +75,9 @@ def hint(
     if bool(pod) == pending:
         raise click.UsageError("say which pods to ask about: either --pod FILE or --pending")
     check_standard_input(cluster, pod)
-    problems: list[str] = []
+    read = partial(read_inputs, cluster, pod, pending=pending, keep_manifests=False, **engine.reading)
     with nothing_collected():
-        configured = attempt(problems, engine.engine)
-        inputs = attempt(problems, read_inputs, cluster, pod, pending=pending, keep_manifests=False, **engine.reading)
-    if configured is None or inputs is None or problems:
-        raise InputError(problems)
+        configured, inputs = both(engine.engine, read)
     remarks(inputs.notes)
     found = list(_asked(configured, inputs, node=node or "", top=max(top, applied or 0), pairs=pairs))
     if applied is None:

@@ -14,7 +14,7 @@ import click
 import msgspec
 from click.core import ParameterSource
 
-from clusterstate.errors import InputError, attempt
+from clusterstate.errors import InputError, both
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.cli import unexpected_problem
 from kubescheduler.cli.cluster_files import notes_on_cluster, nothing_collected, read_shown
@@ -72,11 +72,7 @@ def serve_page(
 ) -> int:
     """Reads what the command line names, and serves it until a signal ends it. Raises InputError with every fault."""
     check_standard_input(cluster, pod_files)
-    problems: list[str] = []
-    place = attempt(problems, options.listening)
-    start = attempt(problems, _start, cluster, pod_files, engine, exercise)
-    if place is None or start is None or problems:
-        raise InputError(problems)
+    place, start = both(options.listening, partial(_start, cluster, pod_files, engine, exercise))
     board = None if options.class_folder is None else ClassBoard(Path(options.class_folder))
     lab = LabParts(
         code=SceneCode(VERBS, SceneOpenings(start, lambda: Scene(bundled_state()), exercise_scene), unexpected_problem),
@@ -111,13 +107,10 @@ def start_state(cluster: Sequence[ClusterPlace], pod_files: Sequence[str], engin
     said = click.get_current_context().get_parameter_source("release")
     if not cluster and said is ParameterSource.DEFAULT:  # neither the command line nor a settings file says it
         engine = engine._replace(said={**engine.said, "release": BUNDLED_RELEASE})
-    problems: list[str] = []
-    side = attempt(problems, _side, engine)
     places = cluster or (str(BUNDLED_CLUSTER),)
     with nothing_collected():
-        there = attempt(problems, read_shown, places, engine.release, True, keep_manifests=True)
-    if there is None or side is None or problems:
-        raise InputError(problems)
+        read = partial(read_shown, places, engine.release, True, keep_manifests=True)
+        side, there = both(partial(_side, engine), read)
     pods = [sys.stdin.read() if name == "-" else name for name in pod_files]
     title = ", ".join(str(place) for place in cluster) if cluster else BUNDLED_TITLE
     state = Scene.opened(there, pods=pods, sides=[side], title=title).state

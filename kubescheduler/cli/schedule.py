@@ -84,7 +84,7 @@ def schedule(
       kubescheduler schedule cluster.yaml --pod web.yaml --release 1.36 --config scheduler.yaml
       kubectl get nodes,pods,services -A -o json | kubescheduler schedule - --pending --save after.yaml
     """
-    from clusterstate.errors import InputError, attempt
+    from clusterstate.errors import both
     from kubescheduler.cli.cluster_files import check_target, nothing_collected, read_inputs
 
     explaining = None
@@ -93,14 +93,10 @@ def schedule(
 
         explaining = Explaining(top, node)
     _check_usage(cluster, pod, pending=pending, explained_names=explaining is not None and output == "name")
-    problems: list[str] = []
+    how: dict[str, Any] = {"pending": pending, "keep_manifests": save is not None, **engine.reading}
+    read = functools.partial(read_inputs, cluster, pod, **how)
     with nothing_collected():
-        configured = attempt(problems, engine.engine)
-        how: dict[str, Any] = {"pending": pending, "keep_manifests": save is not None, **engine.reading}
-        inputs = attempt(problems, read_inputs, cluster, pod, **how)
-        attempt(problems, check_target, save)
-        if configured is None or inputs is None or problems:
-            raise InputError(problems)
+        configured, inputs = both(engine.engine, read, functools.partial(check_target, save))
         scheduler = engine.scheduler(configured, inputs.cluster)
     remarks(inputs.notes)
     bound = _binding(scheduler) if bind else None

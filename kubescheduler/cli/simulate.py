@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -76,25 +77,21 @@ def simulate(
       kubescheduler simulate openb_nodes.csv --workload openb_pods.csv --plot openb.svg
       kubescheduler simulate --mirror day.jsonl.gz --release 1.36 -o csv
     """
-    from clusterstate.errors import InputError, attempt
+    from clusterstate.errors import both
     from kubescheduler.cli.cluster_files import mirrored_inputs, nothing_collected
 
     check_standard_input(cluster, workload_files)
     check_mirror(mirror, cluster, workload_files)
-    problems: list[str] = []
-    with nothing_collected():
-        configured = attempt(problems, engine.engine)
-        if mirror is None:
-            inputs = attempt(problems, _inputs, cluster, workload_files, pending, engine)
-        else:
-            inputs = attempt(problems, mirrored_inputs, mirror, engine.release, engine.gates)
-        if plot is not None:
-            from kubescheduler.simulation.plot import check_plot
+    read = partial(_inputs, cluster, workload_files, pending, engine)
+    if mirror is not None:
+        read = partial(mirrored_inputs, mirror, engine.release, engine.gates)
+    checks = []
+    if plot is not None:
+        from kubescheduler.simulation.plot import check_plot
 
-            attempt(problems, check_plot, plot)
-        if configured is None or inputs is None or problems:
-            raise InputError(problems)
-        there, workload = inputs
+        checks.append(partial(check_plot, plot))
+    with nothing_collected():
+        configured, (there, workload) = both(engine.engine, read, *checks)
         scheduler = engine.scheduler(configured, there)
     return _run(engine, configured, scheduler, there, workload, preempt=preempt, grace=grace, output=output, plot=plot)
 
