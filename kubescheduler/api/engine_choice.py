@@ -7,13 +7,11 @@ import random
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-from clusterstate.errors import ConfigError, nearest
+from clusterstate.errors import ConfigError, attempt, nearest
 from clusterstate.manifests.fields import describe
 from kubescheduler.config.config_text import parse_first_document
 from kubescheduler.core.selection import FirstByName, RandomTie
-from kubescheduler.engine.engine_flags import max_pd_volumes
+from kubescheduler.engine.engine_flags import gates_text, max_pd_volumes
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.engine.spec_fields import ARGUMENTS, SpecField
 from kubescheduler.inputs.given import GATES, PATH, TEXT, WHOLE, is_text, refuse, shown_argument, wrong_type
@@ -48,14 +46,8 @@ def engine_spec(release: str, /, *, plugins: Any = (), **given: Any) -> EngineSp
     problems: list[str] = []
     for argument in sorted(ARGUMENTS.values(), key=lambda each: bool(each.document)):  # what has to be read comes last
         if given.get(argument.argument) is not None:
-            try:
-                said |= _said(argument, given[argument.argument])
-            except ConfigError as error:
-                problems += error.problems
-    try:
-        said["plugins"] = tuple(plugin_options(plugins))
-    except ConfigError as error:
-        problems += error.problems
+            said |= attempt(problems, _said, argument, given[argument.argument]) or {}
+    said["plugins"] = attempt(problems, lambda: tuple(plugin_options(plugins)))
     if problems:
         raise ConfigError(problems)
     return EngineSpec(release=release, max_pd_volumes=max_pd_volumes(os.environ), **said)
@@ -82,13 +74,6 @@ def _file_or_document(argument: SpecField, given: Any) -> dict[str, Any]:
     if isinstance(given, Mapping):
         return {argument.document: given}
     raise ConfigError(f"{name}: expected a file name, a document as a dict, or its text, found {describe(given)}")
-
-
-def gates_text(gates: Mapping[str, bool] | str | None) -> str:
-    """Feature gates as the flag has them: ``A=true,B=false``."""
-    if gates is None or isinstance(gates, str):
-        return gates or ""
-    return ",".join(f"{name}={str(on).lower()}" for name, on in gates.items())
 
 
 def plugin_options(plugins: Any) -> Iterable[PluginOption]:
@@ -143,9 +128,7 @@ def described(given: Any, release: str) -> EngineSpec:
     if isinstance(given, EngineSpec):
         return given
     if isinstance(given, str):
-        spec = EngineSpec.parse(given)
-        said = any(part.strip().startswith("release=") for part in given.split(","))
-        return spec if said else msgspec.structs.replace(spec, release=release)
+        return EngineSpec.parse(given, release=release)
     if isinstance(given, Mapping):
         arguments = {str(key): value for key, value in given.items()}
         return engine_spec(arguments.pop("release", release), **arguments)

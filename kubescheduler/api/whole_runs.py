@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import attrs
 import msgspec
 
-from clusterstate.errors import ConfigError, DecodeError, InputError
+from clusterstate.errors import ConfigError, DecodeError, attempt_at
 from clusterstate.manifests.decode import Item
 from clusterstate.manifests.kinds import encode_object
 from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.api.cluster import Cluster
-from kubescheduler.api.engine_choice import described, gates_text, plugin_options
+from kubescheduler.api.engine_choice import described, plugin_options
 from kubescheduler.api.scheduler import Scheduler
+from kubescheduler.engine.engine_flags import gates_text
 from kubescheduler.inputs.given import (
     GATES,
     GATES_TEXT,
@@ -216,10 +217,7 @@ def _sides(cluster: Cluster, old: Any, new: Any) -> list[EngineSpec]:
     problems: list[str] = []
     news = new if isinstance(new, list | tuple) else [new]
     for side, given in (("old", old), *(("new", each) for each in news)):
-        try:
-            specs.append(described(given, cluster.release))
-        except InputError as error:
-            problems += (f"{side}: {problem}" for problem in error.problems)
+        specs += filter(None, (attempt_at(side, problems, described, given, cluster.release),))
     if problems:
         raise ConfigError(problems)
     return specs

@@ -302,26 +302,23 @@ def _engines_of(
     """
     import msgspec
 
-    from clusterstate.errors import ConfigError, attempt
+    from clusterstate.errors import ConfigError, attempt, attempt_at
     from kubescheduler.engine.engine_flags import max_pd_volumes
     from kubescheduler.engine.plugin_options import plugins_for_all
     from kubescheduler.engine.spec import EngineSpec
 
     problems: list[str] = []
-    volumes = attempt(problems, max_pd_volumes, os.environ)
+    volumes = max_pd_volumes(os.environ)
     own = attempt(problems, plugins_for_all, plugins) or ()
 
     def made(text: str) -> tuple[EngineSpec, Engine]:
-        spec = msgspec.structs.replace(EngineSpec.parse(text), max_pd_volumes=volumes)
-        spec = spec if spec.extenders != "live" else msgspec.structs.replace(spec, extenders=extenders)
+        spec = EngineSpec.parse(text, max_pd_volumes=volumes).asking(extenders)
         spec = spec if spec.record.framework is None else msgspec.structs.replace(spec, plugins=own)
         return spec, spec.engine(remark)
 
     made_sides: list[tuple[EngineSpec, Engine]] = []
     for option, text in (("--old", old), *(("--new", text) for text in new)):
-        faults: list[str] = []
-        side = attempt(faults, made, text)
-        problems += (f"{option}: {fault}" for fault in faults)
+        side = attempt_at(option, problems, made, text)
         made_sides += [] if side is None else [side]
     if problems:
         raise ConfigError(problems)

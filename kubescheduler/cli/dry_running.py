@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 import msgspec
 
 from clusterstate.cache import ClusterCache
-from clusterstate.errors import ConfigError, InputError
+from clusterstate.errors import InputError, attempt, faults_at
 from kubescheduler.cli.whole_run import with_hints
 from kubescheduler.comparison.dry_run_results import DryRunResults, RealChoices
 from kubescheduler.engine.spec import EngineSpec
@@ -64,10 +64,7 @@ class DryRunOptions(msgspec.Struct, frozen=True):
         named = {"--results": self.results, "--report": self.report, "--mirror": self.mirror}
         for option, path in named.items():
             if path is not None and path != STANDARD_OUTPUT:
-                try:
-                    check_place(f"{option} {path}", Path(path))
-                except InputError as error:
-                    problems += error.problems
+                attempt(problems, check_place, f"{option} {path}", Path(path))
         if problems:
             raise InputError(problems)
 
@@ -112,10 +109,8 @@ def dry_run(
     """
     options.check()
     model_spec = EngineSpec.parse(options.real or f"release={settings.release.name}")
-    try:
+    with faults_at("--real"):
         model_engine = model_spec.engine(says)
-    except ConfigError as error:
-        raise ConfigError(f"--real: {problem}" for problem in error.problems) from None
     engine = settings.engine
     model = model_engine.scheduler(ClusterCache(model_engine.view))
     later = engine.scheduler(ClusterCache(engine.view))

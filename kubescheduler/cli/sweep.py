@@ -178,8 +178,6 @@ def _files_of(places: Sequence[ClusterPlace], out: str) -> list[str]:
 
 def _configurations(specs: Sequence[str], grids: Sequence[str], extenders: str) -> list[Configuration]:
     """All of them, the default one if there is none. Raises ConfigError with the faults of all."""
-    import msgspec
-
     from clusterstate.errors import ConfigError, attempt
     from kubescheduler.engine.engine_flags import max_pd_volumes
     from kubescheduler.engine.spec import EngineSpec
@@ -188,21 +186,21 @@ def _configurations(specs: Sequence[str], grids: Sequence[str], extenders: str) 
 
     problems: list[str] = []
     out: list[Configuration] = []
+    volumes = max_pd_volumes(os.environ)
     for text in specs or (() if grids else (DEFAULT_BASE,)):
-        spec = attempt(problems, EngineSpec.parse, text)
+        spec = attempt(problems, EngineSpec.parse, text, max_pd_volumes=volumes)
         if spec is not None:
             out.append(Configuration(text or DEFAULT_BASE, spec))
     for path in grids:
-        out += attempt(problems, read_grid, path) or ()
+        out += attempt(problems, read_grid, path, max_pd_volumes=volumes) or ()
     if problems:
         raise ConfigError(problems)
-    volumes = max_pd_volumes(os.environ)
     out = [one.asking(extenders) for one in out]
     for one in out:
-        attempt(problems, lambda one=one: one.spec.extender_access)  # type: ignore[misc]
+        attempt(problems, getattr, one.spec, "extender_access")
     if problems:
         raise ConfigError(dict.fromkeys(problems))
-    return [msgspec.structs.replace(one, spec=msgspec.structs.replace(one.spec, max_pd_volumes=volumes)) for one in out]
+    return out
 
 
 def _pod_files(paths: Sequence[str]) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ import attrs
 import msgspec
 
 from clusterstate.cache import ClusterCache
-from clusterstate.errors import ConfigError, InputError, nearest
+from clusterstate.errors import ConfigError, attempt_at, nearest
 from clusterstate.objects import ClusterObject, Pod
 from clusterstate.workloads import workloads_of
 from kubescheduler.comparison.comparison import Comparison
@@ -153,13 +153,8 @@ def extender_notes(names: Sequence[str], specs: Sequence[EngineSpec], engines: S
 def _engines(
     specs: Sequence[EngineSpec], names: Sequence[str], problems: list[str], notice: Callable[[str], None]
 ) -> list[Engine]:
-    engines: list[Engine] = []
-    for spec, name in zip(specs, names, strict=False):
-        try:
-            engines.append(spec.engine(notice))
-        except InputError as error:
-            problems += (f"{name}: {problem}" for problem in error.problems)
-    return engines
+    pairs = zip(specs, names, strict=False)
+    return [made for spec, name in pairs if (made := attempt_at(name, problems, spec.engine, notice))]
 
 
 def column_names(specs: Sequence[EngineSpec]) -> tuple[str, ...]:
@@ -181,8 +176,7 @@ def column_titles(specs: Sequence[EngineSpec]) -> tuple[str, ...]:
 
 
 def _said(spec: EngineSpec) -> list[str]:
-    files = (spec.policy_file, spec.policy_configmap, spec.config_file)
-    return [spec.provider or "", *(Path(file).name for file in files if file)][0 if spec.provider else 1 :]
+    return [*([spec.provider] if spec.provider else []), *(Path(file).name for file in spec.files.values())]
 
 
 def faults_of_seeds(tie_break: str, seeds: int | None) -> Iterator[str]:

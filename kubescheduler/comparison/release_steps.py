@@ -25,8 +25,9 @@ from kubescheduler.comparison.outcomes import Cause, HostChange, Outcome, PodCom
 from kubescheduler.comparison.running_pods import TakenOut, taken_out, taken_out_notes
 from kubescheduler.comparison.tracks import Counted, Progress, Run, no_progress
 from kubescheduler.config.config_text import read_text
-from kubescheduler.engine.engine_flags import DEFAULTS
+from kubescheduler.engine.engine_flags import DEFAULTS, gates_text
 from kubescheduler.engine.spec import Engine, EngineSpec, no_notice
+from kubescheduler.engine.spec_fields import SOURCES
 from kubescheduler.framework.plugins.plugin_record import DEFAULT_PROVIDER
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.releases.names import RELEASE_NAMES, TAKEN_BACK, place
@@ -335,8 +336,6 @@ def headline(found: Timeline) -> str:
     return first + (f", {back:,} of them {'comes' if back == 1 else 'come'} back" if back else "")
 
 
-CONFIGURES = ("provider", "policy_file", "policy_configmap", "config_file", "policy", "component")
-"""Fields of which one says what decides."""
 OWN = "it is what the new scheduler is given"
 OF_FLAGS = ("hard_pod_affinity_symmetric_weight", "use_legacy_policy_config", "scheduler_name", "failure_domains")
 """Fields that a configuration says instead."""
@@ -435,24 +434,20 @@ def _with_flags_of(new: EngineSpec, spec: EngineSpec) -> EngineSpec:
     """What the new scheduler is started with besides, for one that is configured as ``spec`` says."""
     if configures(new):
         return new
-    kept = {field: getattr(spec, field) for field in (*CONFIGURES, *OF_FLAGS)}
+    kept = {field: getattr(spec, field) for field in (*SOURCES, *OF_FLAGS)}
     return replace(new, **kept, feature_gates=new.feature_gates or spec.feature_gates)
 
 
 def configures(spec: EngineSpec) -> bool:
     """Whether something is said that decides, beside the release."""
-    return any(spec.said(field) is not None for field in CONFIGURES)
+    return any(spec.said(field) is not None for field in SOURCES)
 
 
 def at_release(spec: EngineSpec, release: str) -> EngineSpec:
     """What a spec says, for another release, with the feature gates that it still takes."""
-    moved = replace(spec, release=release, feature_gates=staying_gates(_gates_text(spec), release_named(release).gates))
+    gates = staying_gates(gates_text(spec.feature_gates), release_named(release).gates)
+    moved = replace(spec, release=release, feature_gates=gates)
     return moved if release_named(release).framework is not None else replace(moved, plugins=())
-
-
-def _gates_text(spec: EngineSpec) -> str:
-    given = spec.feature_gates
-    return given if isinstance(given, str) else ",".join(f"{name}={str(on).lower()}" for name, on in given.items())
 
 
 def _refused(spec: EngineSpec) -> str:
@@ -475,7 +470,7 @@ def _gates_gone(before: EngineSpec, after: EngineSpec) -> Iterator[Configuration
 
 def _gate_notes(before: EngineSpec, release: str) -> tuple[Note, ...]:
     """On the feature gates of a scheduler that another release does not take."""
-    notes = gate_notes(_gates_text(before), before.release, target_process(release))
+    notes = gate_notes(gates_text(before.feature_gates), before.release, target_process(release))
     return tuple(note for note in notes if note.text.endswith(LEFT_OUT) and note.kind is not NoteKind.EXACT)
 
 
@@ -487,7 +482,7 @@ def _migrated(old: EngineSpec, release: str, refused: str) -> tuple[EngineSpec, 
     document = translation.plain()
     if old.scheduler_name:
         document["profiles"] = [{**document["profiles"][0], "schedulerName": old.scheduler_name}]
-    cleared = {field: DEFAULTS[field] for field in (*CONFIGURES, *OF_FLAGS)}
+    cleared = {field: DEFAULTS[field] for field in (*SOURCES, *OF_FLAGS)}
     spec = replace(at_release(old, release), **{**cleared, "component": document})
     spec.engine(no_notice)
     by = f"what migrate makes of {_name(old)}"
@@ -496,7 +491,7 @@ def _migrated(old: EngineSpec, release: str, refused: str) -> tuple[EngineSpec, 
 
 def _translation(old: EngineSpec, to: str) -> Translation:
     options = MigrationOptions(
-        old.release, to, _gates_text(old), old.hard_pod_affinity_symmetric_weight, plugins=old.plugins
+        old.release, to, gates_text(old.feature_gates), old.hard_pod_affinity_symmetric_weight, plugins=old.plugins
     )
     if texts := list(_texts(old)):
         return migrated(texts, options)
@@ -509,13 +504,12 @@ def _texts(old: EngineSpec) -> Iterator[tuple[str, str]]:
     for document in (old.policy, old.component):
         if document is not None:
             yield "policy" if document is old.policy else "config", msgspec.json.encode(dict(document)).decode()
-    for path in (old.policy_file, old.policy_configmap, old.config_file):
-        if path is not None:
-            yield path, read_text(Path(path))
+    for path in old.files.values():
+        yield path, read_text(Path(path))
 
 
 def _name(old: EngineSpec) -> str:
-    names = [Path(path).name for path in (old.policy_file, old.policy_configmap, old.config_file) if path]
+    names = [Path(path).name for path in old.files.values()]
     named = names or [f"provider {old.provider or DEFAULT_PROVIDER}"]
     if old.policy is not None or old.component is not None:
         return "the policy" if old.policy is not None else "the configuration"

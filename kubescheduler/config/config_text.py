@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from clusterstate.errors import ConfigError, DecodeError
+from clusterstate.errors import ConfigError, DecodeError, faults_at
 from kubescheduler.sources.files import read_file
 from kubescheduler.sources.limits import TooLongError, check_values, exceeded, limit
 
@@ -115,19 +115,15 @@ def read_policy_file(path: Path) -> ParsedDocument:
     """The document of ``--policy-config-file``; errors begin as release 1.16 begins them."""
     if not path.exists():
         raise ConfigError(f"missing policy config file {path}")
-    try:
+    with faults_at("couldn't read policy config"):
         text = read_text(path)
-    except ConfigError as error:
-        raise ConfigError(f"couldn't read policy config: {problem}" for problem in error.problems) from error
     return _policy(text, str(path))
 
 
 def read_policy_configmap(path: Path) -> ParsedDocument:
     """The document under ``policy.cfg`` of a ConfigMap manifest; errors begin as release 1.16 begins them."""
-    try:
+    with faults_at("couldn't get policy config map"):
         manifest = read_configmap(path)
-    except ConfigError as error:
-        raise ConfigError(f"couldn't get policy config map: {problem}" for problem in error.problems) from error
     return configmap_policy(manifest, str(path))
 
 
@@ -178,10 +174,8 @@ def configmap_policy(manifest: Mapping[str, Any], name: str) -> ParsedDocument:
 
 
 def _policy(text: str, name: str) -> ParsedDocument:
-    try:
+    with faults_at("invalid policy"):
         return parse_first_document(text, name)
-    except ConfigError as error:
-        raise ConfigError(f"invalid policy: {problem}" for problem in error.problems) from error
 
 
 # --- component configurations --------------------------------------------------------------

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
-from clusterstate.errors import ConfigError, nearest
+from clusterstate.errors import ConfigError, attempt, nearest
 from clusterstate.objects import FrozenMap
 from clusterstate.selectors.affinity_1_4 import FAILURE_DOMAINS
 from clusterstate.versions import DEFAULT_RELEASE, minor
-from kubescheduler.engine.spec_fields import KEYS, SPEC_FIELDS
+from kubescheduler.engine.spec_fields import FILES, KEYS, SPEC_FIELDS
 from kubescheduler.extender.access import LIVE, ExtenderAccess
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.releases.names import RELEASE_NAMES, place
@@ -81,8 +81,8 @@ class EngineFlags(msgspec.Struct, frozen=True, dict=True):
             msgspec.structs.force_setattr(self, "release", release)
 
     @classmethod
-    def parse(cls, text: str) -> Self:
-        """From ``release=1.16,policy=policy.json``.
+    def parse(cls, text: str, **usual: Any) -> Self:
+        """From ``release=1.16,policy=policy.json``; usual: fields that it need not say.
 
         Several feature gates are separated by ``;``. Raises ConfigError with every fault.
         """
@@ -104,14 +104,20 @@ class EngineFlags(msgspec.Struct, frozen=True, dict=True):
                     given[named.field] = int(given[named.field])
                 except ValueError:
                     problems.append(f"{key}: expected a whole number, found {given[named.field]!r}")
-        try:
-            release_named(given.get("release", DEFAULT_RELEASE))
-        except ConfigError as error:
-            problems += error.problems
+        attempt(problems, release_named, given.get("release", DEFAULT_RELEASE))
         if problems:
             raise ConfigError(f"{text}: {problem}" for problem in problems)
         given["feature_gates"] = given.get("feature_gates", "").replace(";", ",")
-        return cls(**given)
+        return cls(**{**usual, **given})
+
+    def asking(self, extenders: str) -> Self:
+        """The same with its extenders asked so, unless it says how."""
+        return msgspec.structs.replace(self, extenders=extenders) if self.extenders == LIVE else self
+
+    @property
+    def files(self) -> dict[str, str]:
+        """Field → the file that it names."""
+        return {field: name for field in FILES if (name := getattr(self, field)) is not None}
 
     @property
     def text(self) -> str:
@@ -176,6 +182,13 @@ def max_pd_volumes(environment: Mapping[str, str]) -> int | None:
     """KUBE_MAX_PD_VOLS if it is a positive integer."""
     text = environment.get("KUBE_MAX_PD_VOLS", "")
     return int(text) if text.isascii() and text.isdigit() and int(text) > 0 else None
+
+
+def gates_text(gates: Mapping[str, bool] | str | None) -> str:
+    """Feature gates as the flag has them: ``A=true,B=false``."""
+    if gates is None or isinstance(gates, str):
+        return gates or ""
+    return ",".join(f"{name}={str(on).lower()}" for name, on in gates.items())
 
 
 def newest_gates(several: Iterable[EngineFlags]) -> Mapping[str, bool]:

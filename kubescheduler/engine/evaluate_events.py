@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from clusterstate.errors import DecodeError
+from clusterstate.errors import DecodeError, attempt_at
 from kubescheduler.cycle.bindings import InOrderBindings
 from kubescheduler.cycle.event_handlers import EventHandlers
 from kubescheduler.cycle.schedule_one import SchedulerLoop
@@ -45,11 +46,9 @@ def decoded_events(events: Iterable[Mapping[str, Any]], decoder: Decoder) -> lis
     for at, event in enumerate(events):
         objects: dict[str, ClusterObject | None] = {"old": None, "new": None}
         for side in objects:
-            try:
-                if event.get(side) is not None:
-                    objects[side] = decoder.decode_object(event[side], keep_manifest=True)
-            except DecodeError as error:
-                problems += [f"events[{at}].{side}: {problem}" for problem in error.problems]
+            if event.get(side) is not None:
+                decoding = partial(decoder.decode_object, event[side], keep_manifest=True)
+                objects[side] = attempt_at(f"events[{at}].{side}", problems, decoding)
         after = float(last if event.get("after") is None else event["after"])
         if not last <= after <= LONGEST:
             problems.append(f"events[{at}].after: must be from {last:g}, the event before it, to {LONGEST:g} seconds")

@@ -14,7 +14,7 @@ import msgspec
 from algorithmprovider import DEFAULT_PROVIDER
 from algorithmprovider.custom_code import exception_text, raised_at
 from clusterstate.cache import ClusterCache
-from clusterstate.errors import ConfigError, SchedulingError
+from clusterstate.errors import ConfigError, SchedulingError, attempt_at, faults_at
 from kubecel.api_names import go_quote
 from kubescheduler.config.component.load_config import component_config_from, default_config, read_component_config
 from kubescheduler.config.config_text import configuration_in, read_configuration
@@ -393,12 +393,10 @@ def _config_of_source(flags: EngineFlags, policies: PolicyRules, notice: Notice)
         elif weight not in (None, 1) and not policies.beside_configuration:
             raise ConfigError(f"--hard-pod-affinity-symmetric-weight: {BESIDE_POLICY.format('PluginConfig')}")
         place = source.policy_configmap or source.policy_file or "policy"
-        try:
+        with faults_at(place):
             checked = checked_policy_config_1_20(
                 policy, gates, plugins=form.plugins, rules=policies, notice=notice, strict=flags.strict
             )
-        except ConfigError as error:
-            raise ConfigError(f"{place}: {problem}" for problem in error.problems) from error
         return _called(flags, _beside(_component_config(flags), checked) if has_config else checked, notice)
     provider = source.provider or DEFAULT_PROVIDER
     if has_config:
@@ -510,10 +508,7 @@ def plugin_points(flags: EngineFlags) -> PluginPoints:
     points: dict[str, Collection[Point]] = {**flags.record.framework_rules.points_by_plugin}
     problems: list[str] = []
     for option in flags.plugins:
-        try:
-            points[option.name] = _own_points(option, services)
-        except ConfigError as error:
-            problems += [f"plugin {option.name}: {problem}" for problem in error.problems]
+        points[option.name] = attempt_at(f"plugin {option.name}", problems, _own_points, option, services) or ()
     if problems:
         raise ConfigError(problems)
     return points

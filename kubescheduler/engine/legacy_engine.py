@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from algorithmprovider import DEFAULT_PROVIDER
-from clusterstate.errors import ConfigError, RegistryError, nearest
+from clusterstate.errors import ConfigError, RegistryError, faults_at, nearest
 from kubescheduler.config.config_text import read_policy_configmap
 from kubescheduler.config.policy.policy_model import Policy, checked_policy, give_up
 from kubescheduler.core.algorithm import DEFAULT_SCHEDULER, Algorithm, WeightedPriority
@@ -156,13 +156,11 @@ def algorithm_from_files(
 
 def algorithm_from_document(flags: EngineFlags, document: Mapping[str, Any], source: str, notice: Notice) -> Algorithm:
     """The algorithm of a policy's document. Raises ConfigError with every problem; ``source`` names it there."""
-    try:
+    with faults_at(source):
         policy = policy_of_document(flags, document)
         for note in policy.notes:
             notice(f"{source}: {note}")
         algorithm = _of_checked(flags, policy)
-    except ConfigError as error:
-        raise ConfigError(f"{source}: {problem}" for problem in error.problems) from error
     for predicate in algorithm.idle:
         notice(f"{source}: predicate {predicate.name} never runs: release {flags.release} has no place for that name")
     return algorithm

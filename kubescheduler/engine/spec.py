@@ -118,20 +118,6 @@ def engine_for(
     return legacy_engine_for(flags, provider, policy, component)
 
 
-def specs(texts: Iterable[str]) -> list[EngineSpec]:
-    """Several in one go. Raises ConfigError with the faults of all."""
-    out: list[EngineSpec] = []
-    problems: list[str] = []
-    for text in texts:
-        try:
-            out.append(EngineSpec.parse(text))
-        except ConfigError as error:
-            problems += error.problems
-    if problems:
-        raise ConfigError(problems)
-    return out
-
-
 def cache_for(engine: Engine, objects: Iterable[ClusterObject]) -> ClusterCache:
     """A fresh cache of objects, as the engine's release sees them under its feature gates: the one way to make one.
 

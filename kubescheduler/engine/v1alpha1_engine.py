@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from clusterstate.errors import ConfigError
+from clusterstate.errors import ConfigError, faults_at
 from kubescheduler.config.component.component_format import ConfigMapName, Lifted
 from kubescheduler.config.component.config_schema import KIND
 from kubescheduler.config.config_text import configuration_in, read_configmap, read_configuration
@@ -54,10 +54,8 @@ def read_component(flags: EngineFlags) -> V1Alpha1Config | None:
             f"a --policy-config-file, or choose --release 1.16 or {spoken(FRAMEWORK_RELEASES, 'or')}"
         )
     document, name = given_component(flags)
-    try:
+    with faults_at(name):
         return read(document, flags.release, strict=flags.strict)
-    except ConfigError as error:
-        raise ConfigError(f"{name}: {problem}" for problem in error.problems) from error
 
 
 def flags_of(flags: Flags, config: V1Alpha1Config, notice: Notice) -> Flags:
@@ -179,10 +177,8 @@ def lifted_component(flags: EngineFlags) -> Lifted | None:
     lift = lifts.get(document.get("apiVersion") or "")
     if lift is None or document.get("kind") != KIND:
         return None
-    try:
+    with faults_at(name):
         return lift(document, flags.release, strict=flags.strict)
-    except ConfigError as error:
-        raise ConfigError(f"{name}: {problem}" for problem in error.problems) from error
 
 
 def component_notes(flags: EngineFlags, document: Mapping[str, Any]) -> tuple[str, ...]:

@@ -22,8 +22,7 @@ from clusterstate.errors import InputError
 from clusterstate.manifests.fields import Judgement
 from kubescheduler.engine.plugin_options import plugins_for_all
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.engine.spec_fields import FILES
-from kubescheduler.extender.access import LIVE, RECORD, REPLAY, ExtenderAccess
+from kubescheduler.extender.access import RECORD, REPLAY, ExtenderAccess
 from kubescheduler.framework.profiles.plugin_loading import PluginOption
 from kubescheduler.sources.files import COMPRESSED, EXTENSIONS, is_special
 from kubescheduler.sources.limits import exceeded, limit
@@ -275,25 +274,22 @@ class Configuration(msgspec.Struct, frozen=True):
 
     def asking(self, extenders: str) -> Configuration:
         """The same with its extenders asked so, unless it says how; what is not live is in its label."""
-        if self.spec.extenders != LIVE or extenders == LIVE:
-            return self
-        spec = msgspec.structs.replace(self.spec, extenders=extenders)
-        return msgspec.structs.replace(self, label=f"{self.label},extenders={extenders}", spec=spec)
+        spec = self.spec.asking(extenders)
+        asked = "" if spec.extenders == self.spec.extenders else f",extenders={extenders}"
+        return msgspec.structs.replace(self, label=self.label + asked, spec=spec)
 
     @property
     def files(self) -> tuple[str, ...]:
         """The files that it is read from, and those of its extenders."""
-        named = (*(getattr(self.spec, field) for field in FILES), self.recorded, *self.certificates)
-        return tuple(dict.fromkeys(name for name in named if name is not None))
+        recorded = () if self.recorded is None else (self.recorded,)
+        return tuple(dict.fromkeys((*self.spec.files.values(), *recorded, *self.certificates)))
 
     def digest(self) -> str:
         """Of everything that decides; files count by what is in them."""
         fields = {key: value for key, value in msgspec.structs.asdict(self.spec).items() if key not in NOT_DECIDING}
         access = ExtenderAccess.named(self.spec.extenders)
         fields["extenders"] = digest_of([access.file]) if access.mode == REPLAY else access.mode
-        for name in FILES:
-            if fields[name] is not None:
-                fields[name] = digest_of([fields[name]])
+        fields |= {field: digest_of([name]) for field, name in self.spec.files.items()}
         return _digest([fields, sorted(self.weights)])
 
 

@@ -29,7 +29,6 @@ from kubescheduler.core.equal_runs import placed_in_order
 from kubescheduler.core.selection import FirstByName, RandomTie, TieBreak
 from kubescheduler.engine.engine_flags import Notice
 from kubescheduler.engine.spec import Engine, EngineSpec, cache_for, no_notice
-from kubescheduler.engine.spec_fields import FILES
 from kubescheduler.extender.access import RECORD, ExtenderAccess, files_of
 from kubescheduler.extender.client import HTTPExtender
 from kubescheduler.extender.recorded_answers import forget_record
@@ -90,7 +89,7 @@ def _made(configuration: Configuration, modules: CustomModules, contents: Conten
 def _located(configuration: Configuration, here: FileLocations) -> EngineSpec:
     """The spec with its files where they are on this machine."""
     spec = configuration.spec
-    paths: dict[str, Any] = {field: here.path(name) for field in FILES if (name := getattr(spec, field)) is not None}
+    paths: dict[str, Any] = {field: here.path(name) for field, name in spec.files.items()}
     if configuration.recorded is not None:
         mode = ExtenderAccess.named(spec.extenders).mode
         paths["extenders"] = f"{mode} {here.path(configuration.recorded)}"

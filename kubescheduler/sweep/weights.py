@@ -21,7 +21,7 @@ import msgspec
 
 from algorithmprovider import DEFAULT_PROVIDER
 from algorithmprovider.registry import Registry
-from clusterstate.errors import ConfigError, nearest
+from clusterstate.errors import ConfigError, attempt_at, faults_at, nearest
 from kubescheduler.config.config_text import read_document, read_policy_configmap
 from kubescheduler.config.policy.policy_model import Policy, PredicatePolicy, PriorityPolicy
 from kubescheduler.engine.engine_flags import Notice
@@ -167,23 +167,22 @@ DEFAULT_BASE = "release=1.16"
 KEYS = ("base", "weights")
 
 
-def read_grid(path: str) -> list[Configuration]:
+def read_grid(path: str, **usual: Any) -> list[Configuration]:
     """The configurations of a grid file: TOML, YAML or JSON.
 
     base: as ``EngineSpec.parse`` reads it, or a list of such texts. weights: name → weights to try, 0 or more; 0 turns
-    it off. The last name changes fastest. Raises ConfigError with every fault and its path.
+    it off. The last name changes fastest. usual: fields that a base need not say. Raises ConfigError with every fault
+    and its path.
     """
     document = read_document(Path(path))
-    try:
-        return grid_of(document)
-    except ConfigError as error:
-        raise ConfigError(f"{path}: {problem}" for problem in error.problems) from error
+    with faults_at(path):
+        return grid_of(document, **usual)
 
 
-def grid_of(document: Mapping[str, Any]) -> list[Configuration]:
-    """The configurations of a grid. Raises ConfigError with every fault and its path."""
+def grid_of(document: Mapping[str, Any], **usual: Any) -> list[Configuration]:
+    """The configurations of a grid; usual: as for ``read_grid``. Raises ConfigError with every fault and its path."""
     problems = [f"{key}: there is no such key{nearest(key, KEYS)}" for key in document if key not in KEYS]
-    specs = _bases(document.get("base", DEFAULT_BASE), problems)
+    specs = _bases(document.get("base", DEFAULT_BASE), problems, usual)
     weights = _weights(document.get("weights", {}), problems)
     if problems:
         raise ConfigError(problems)
@@ -191,7 +190,7 @@ def grid_of(document: Mapping[str, Any]) -> list[Configuration]:
     return [Configuration(label, spec, chosen) for label, spec in specs for chosen in products]
 
 
-def _bases(base: Any, problems: list[str]) -> list[tuple[str, EngineSpec]]:
+def _bases(base: Any, problems: list[str], usual: Mapping[str, Any]) -> list[tuple[str, EngineSpec]]:
     several = isinstance(base, list)
     out = []
     for at, text in enumerate(base if several else [base]):
@@ -199,10 +198,8 @@ def _bases(base: Any, problems: list[str]) -> list[tuple[str, EngineSpec]]:
         if not isinstance(text, str):
             problems.append(f"{where}: expected a text such as {DEFAULT_BASE!r}, found {text!r}")
             continue
-        try:
-            out.append((text or DEFAULT_BASE, EngineSpec.parse(text)))
-        except ConfigError as error:
-            problems += (f"{where}: {problem}" for problem in error.problems)
+        if (spec := attempt_at(where, problems, EngineSpec.parse, text, **usual)) is not None:
+            out.append((text or DEFAULT_BASE, spec))
     if several and not base:
         problems.append(f"base: there is none in the list; write {DEFAULT_BASE!r}, or leave base out")
     return out

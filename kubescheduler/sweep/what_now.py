@@ -155,7 +155,7 @@ def _notes(found: Comparison, column: int, made: ComparisonInputs) -> Iterator[s
     names.update(check for pod in found.pods for check in pod.changes[column].reasons)
     if old.release == new.release or new.record.framework is None or not names:
         return
-    source = old.policy_file or old.policy_configmap or old.config_file
+    source = next(iter(old.files.values()), None)
     asked: dict[str, Any] = {"release": old.release, "to": new.release, "gates": old.feature_gates or None}
     try:
         told = migrate(source, **asked) if source else migrate(provider=old.provider or "DefaultProvider", **asked)

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from clusterstate.errors import ConfigError, attempt, nearest
+from clusterstate.errors import ConfigError, attempt, attempt_at, nearest
 from clusterstate.objects import ClusterObject, Pod
 from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.api.whole_runs import without
@@ -160,12 +160,10 @@ def _side(
     problems: list[str], side: str, given: Any, folders: Sequence[Path], extenders: str
 ) -> tuple[EngineSpec | None, Engine | None]:
     """A description and its engine; None where there is a fault, and ``problems`` has it."""
-    wrong: list[str] = []
-    spec = attempt(wrong, spec_of, given, folders, extenders)
+    spec = attempt_at(side, problems, spec_of, given, folders, extenders)
     notes: list[str] = []
-    engine = None if spec is None else attempt(wrong, spec.engine, notes.append)
+    engine = None if spec is None else attempt_at(side, problems, spec.engine, notes.append)
     note(notes)
-    problems += (f"{side}: {problem}" for problem in wrong)
     return spec, engine
 
 

@@ -18,7 +18,6 @@ from clusterstate.objects import KINDS, ClusterObject, Pod
 from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.engine.spec_fields import FILES
 from kubescheduler.extender.access import LIVE, RECORD
 from kubescheduler.inputs.given import PodAsking, flat, identified, is_text
 from kubescheduler.releases.lookup import daemons_among, newest
@@ -57,12 +56,9 @@ def spec_of(given: Any, folders: Sequence[Path], extenders: str = LIVE) -> Engin
     """
     if not isinstance(given, str | EngineSpec):
         raise ConfigError(f'scheduler: expected text like "release=1.16,policy=policy.json", found {describe(given)}')
-    spec = EngineSpec.parse(given) if isinstance(given, str) else given
-    if spec.extenders == LIVE:
-        spec = msgspec.structs.replace(spec, extenders=extenders)
+    spec = (EngineSpec.parse(given) if isinstance(given, str) else given).asking(extenders)
     problems: list[str] = []
-    named = {field: name for field in FILES if (name := getattr(spec, field)) is not None}
-    paths: dict[str, Any] = {field: attempt(problems, located, name, folders) for field, name in named.items()}
+    paths: dict[str, Any] = {field: attempt(problems, located, name, folders) for field, name in spec.files.items()}
     access = attempt(problems, _record_located, spec.extenders, folders)
     if problems:
         raise ConfigError(problems)

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from clusterstate.errors import ConfigError
+from clusterstate.errors import ConfigError, faults_at
 from clusterstate.versions import number
 from kubescheduler.config.component.component_format import FIT, ComponentFormat
 from kubescheduler.config.component.config_schema import CONFIGURATION, KIND, V1, V1ALPHA2, Written
@@ -189,10 +189,8 @@ def upgraded(
     notes += _version_notes(version, release, to)
     if version == V1ALPHA2:
         document = _without_unknown(document, notes)
-    try:
+    with faults_at(name):
         written = _read(document, before)
-    except ConfigError as error:
-        raise ConfigError(f"{name}: {problem}" for problem in error.problems) from error
     weights = default_weights(before.framework_rules.component, version)
     profiles: list[dict[str, Any]] = []
     for at, profile in enumerate(document.get("profiles") or [{}]):
@@ -310,11 +308,8 @@ def _without_unknown(document: Mapping[str, Any], notes: list[Note]) -> dict[str
 def _checked(translation: Translation, name: str) -> SchedulerConfig:
     """What the target makes of the result. Raises ConfigError when it would not take it."""
     document, form = translation.plain(), format_of(translation.release)
-    try:
+    with faults_at(f"{name}: release {translation.release} does not take what this becomes"):
         return component_config_from(document, form, all_problems=True, points=_points(document, form))
-    except ConfigError as error:
-        text = f"{name}: release {translation.release} does not take what this becomes"
-        raise ConfigError(f"{text}: {problem}" for problem in error.problems) from error
 
 
 def _version_notes(version: str, release: str, to: str) -> Iterator[Note]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from clusterstate.errors import ConfigError
+from clusterstate.errors import ConfigError, faults_at
 from clusterstate.manifests.fields import describe
 from clusterstate.versions import DEFAULT_RELEASE, is_since, minor
 from kubescheduler.config.component.component_format import ComponentFormat, Lifted
@@ -420,14 +420,12 @@ def _of_lifted(found: MigrationInput, held: Held, options: MigrationOptions) -> 
     """As a release reads it that makes one profile of it."""
     record = release_named(options.read_by)
     form = record.framework_rules.component
-    try:
+    with faults_at(held.name):
         lifted = form.lifts[V1ALPHA1](held.document, record.name, strict=False)
         if lifted.provider is None:
             refuse_policy_in(lifted)
         elif error := form.provider_problem(form, lifted.provider):
             raise ConfigError(error)
-    except ConfigError as error:
-        raise ConfigError(f"{held.name}: {problem}" for problem in error.problems) from error
     if lifted.provider is not None:
         document = _with_provider(lifted.document, lifted.provider, form)
         found_out = upgraded(document, held.name, record.name, options.to, keep_emphasis=options.keep_emphasis)

@@ -10,7 +10,7 @@ import msgspec
 
 from algorithmprovider import DEFAULT_PROVIDER
 from algorithmprovider.registry import Registry
-from clusterstate.errors import ConfigError, RegistryError, nearest
+from clusterstate.errors import ConfigError, RegistryError, faults_at, nearest
 from kubescheduler.config.component.config_schema import COMPONENT_EXTENDER, KIND
 from kubescheduler.config.config_text import configmap_policy, parse_document
 from kubescheduler.config.policy.policy_1_16 import UNREAD
@@ -169,12 +169,10 @@ def policy_source(
     Names that the release knows only under other feature gates are taken, with a note. Raises ConfigError with every
     problem of the policy and its path.
     """
-    try:
+    with faults_at(name):
         if release_named(release).legacy is None:
             return _source_1_20(document, release, feature_gates, name, hard_weight)
         return _legacy_source(document, release, feature_gates, name, hard_weight)
-    except ConfigError as error:
-        raise ConfigError(f"{name}: {problem}" for problem in error.problems) from error
 
 
 def _source_1_20(

@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from clusterstate.errors import ConfigError
+from clusterstate.errors import faults_at
 from clusterstate.objects import ClusterObject, Node, Pod, Service
 from kubescheduler.config.component.component_format import ComponentFormat
 from kubescheduler.config.component.format_1_22 import REMOVED
@@ -66,13 +66,10 @@ def translate(
     make = own_profile if names_every_plugin(form) else nearest_profile
     translation = make(source, to, keep_emphasis=keep_emphasis, with_new_filters=with_new_filters)
     translation, points = _with_own(translation, source, plugins or {})
-    try:
+    with faults_at(f"{source.name}: release {to} does not take what this becomes"):
         component_config_from(
             translation.plain(), form, all_problems=True, points={**points_by_plugin(form.plugins), **points}
         )
-    except ConfigError as error:
-        text = f"{source.name}: release {to} does not take what this becomes"
-        raise ConfigError(f"{text}: {problem}" for problem in error.problems) from error
     return translation
 
 

@@ -13,7 +13,7 @@ import attrs
 import msgspec
 
 from algorithmprovider.registry import valid_name
-from clusterstate.errors import ConfigError, RegistryError, nearest
+from clusterstate.errors import ConfigError, RegistryError, faults_at, nearest
 from clusterstate.usage import is_extended_resource
 from kubecel.api_names import go_quote, qualified_name_errors
 from kubescheduler.config.config_text import parse_document, read_text
@@ -398,10 +398,8 @@ def read_policy_file_1_4(path: Path) -> dict[str, Any] | None:
     """
     if not path.exists():
         return None
-    try:
+    with faults_at(f"{FATAL}unable to read policy config"):
         text = read_text(path)
-    except ConfigError as error:
-        raise ConfigError(f"{FATAL}unable to read policy config: {problem}" for problem in error.problems) from error
     try:
         return parse_document(text, str(path), "JSON")
     except ConfigError as error:

@@ -15,8 +15,8 @@ import msgspec
 
 from clusterstate.errors import ConfigError, InputError, listed
 from kubescheduler.api.cluster import Cluster
-from kubescheduler.api.engine_choice import gates_text
 from kubescheduler.config.config_text import read_text
+from kubescheduler.engine.engine_flags import gates_text
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.extender.access import PASS
 from kubescheduler.framework.profiles.plugin_loading import PluginOption

@@ -15,7 +15,7 @@ import msgspec
 
 from clusterstate.errors import InputError
 from kubescheduler.api.cluster import Cluster
-from kubescheduler.api.engine_choice import gates_text
+from kubescheduler.engine.engine_flags import gates_text
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.engine.spec_fields import BESIDES
 from kubescheduler.extender.access import PASS

@@ -12,7 +12,7 @@ from typing import Any
 import attrs
 
 from kubescheduler.api.cluster import Cluster
-from kubescheduler.api.engine_choice import gates_text
+from kubescheduler.engine.engine_flags import gates_text
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.lab.scene.scene import Scene
 from tests.support.releases_tried import vectors_dir
