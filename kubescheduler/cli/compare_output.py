@@ -166,13 +166,13 @@ def _difference(change: HostChange) -> str:
 
 
 def _causes(comparison: Comparison, tolerated: Collection[Cause]) -> list[tuple[str, ...]]:
-    from kubescheduler.comparison.outcomes import MEANINGS
+    from kubescheduler.comparison.outcomes import Cause
 
-    causes = [cause for cause in MEANINGS if any(cause in counts for counts in comparison.summary)]
+    causes = [cause for cause in Cause if any(cause in counts for counts in comparison.summary)]
     causes.sort(key=lambda cause: -sum(counts.get(cause, 0) for counts in comparison.summary))
     rows = [("CAUSE", *comparison.titles[1:], "MEANING")]
     for cause in causes:
-        meaning = MEANINGS[cause] + " (tolerated)" * (cause in tolerated)
+        meaning = cause.meaning + " (tolerated)" * (cause in tolerated)
         rows.append((str(cause), *(str(counts.get(cause, 0)) for counts in comparison.summary), meaning))
     return rows
 

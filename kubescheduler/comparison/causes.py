@@ -37,18 +37,6 @@ from kubescheduler.comparison.outcomes import Cause, Contribution, HostChange, S
 from kubescheduler.comparison.refusals import refusal_difference, refusal_sentences, refusals
 from kubescheduler.core.decision import failures
 
-ORDER = (
-    Cause.SCORE_RESOLUTION,
-    Cause.CHANGED_WEIGHT,
-    Cause.CHANGED_FORMULA,
-    Cause.OWN_CONSTRAINTS,
-    Cause.ADDED_PRIORITY,
-    Cause.REMOVED_PRIORITY,
-    Cause.NORMALISATION,
-    Cause.EXTENDER_SCALING,
-)
-"""From a coarse scale to a fine one; from a fine one to a coarse one the resolution comes last."""
-
 DEFAULT_SPREADING = "selector spread"
 SPREADING = (DEFAULT_SPREADING, "topology spread")
 
@@ -372,16 +360,18 @@ STEPS_SAID: Mapping[Cause, tuple[str, str]] = {
     Cause.SCORE_RESOLUTION: ("scores are rounded differently", "finer or coarser scores"),
     Cause.CHANGED_WEIGHT: ("weights differ", "changed weights"),
     Cause.CHANGED_FORMULA: ("scores are computed differently", "changed formulas"),
-    Cause.ADDED_PRIORITY: ("priorities were added", "added priorities"),
-    Cause.REMOVED_PRIORITY: ("priorities were removed", "removed priorities"),
-    Cause.NORMALISATION: ("scores are normalised differently", "normalisation"),
-    Cause.EXTENDER_SCALING: ("extenders weigh more or less", "extenders"),
     Cause.OWN_CONSTRAINTS: (
         "the pod's own topologySpreadConstraints switch default spreading off",
         "the pod's own topologySpreadConstraints, which switch default spreading off",
     ),
+    Cause.ADDED_PRIORITY: ("priorities were added", "added priorities"),
+    Cause.REMOVED_PRIORITY: ("priorities were removed", "removed priorities"),
+    Cause.NORMALISATION: ("scores are normalised differently", "normalisation"),
+    Cause.EXTENDER_SCALING: ("extenders weigh more or less", "extenders"),
 }
-"""What is the case at a step, and the step as a noun."""
+"""What is the case at a step, and the step as a noun, in the order in which steps are taken."""
+ORDER = tuple(STEPS_SAID)[1:]
+"""From a coarse scale to a fine one; from a fine one to a coarse one the resolution comes last."""
 
 
 REFUSED: Mapping[Cause, str] = {

@@ -4,76 +4,67 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from typing import Self
 
 import attrs
 import msgspec
 
 from clusterstate.errors import nearest
 
+STAYS = True
+"""Pods of the cause do not go elsewhere: their node is the same, or none, or chance, or nothing was compared."""
+
 
 class Cause(StrEnum):
-    """Why a pod goes elsewhere. The values are stable: reports and ``--tolerate`` use them."""
+    """Why a pod goes elsewhere: its name, which is stable as reports and ``--tolerate`` use it, and its meaning."""
 
-    SAME = "same"
-    FILTERED_NOW = "filtered-now"
-    NO_LONGER_FILTERED = "no-longer-filtered"
-    SCORE_RESOLUTION = "score-resolution"
-    CHANGED_WEIGHT = "changed-weight"
-    CHANGED_FORMULA = "changed-formula"
-    ADDED_PRIORITY = "added-priority"
-    REMOVED_PRIORITY = "removed-priority"
-    NORMALISATION = "normalisation"
-    EXTENDER_SCALING = "extender-scaling"
-    TIE_BREAK = "tie-break"
-    EARLIER_CHOICES = "earlier-choices"
-    OWN_CONSTRAINTS = "own-constraints"
-    COULD_HAVE_BEEN = "could-have-been"
-    DIFFERENT_REASONS = "different-reasons"
-    DIFFERENT_VICTIMS = "different-victims"
-    DIFFERENT_TIES = "different-ties"
-    NO_START_TIMES = "no-start-times"
-    NOT_TRIED = "not-tried"
-    KEPT_RANKING = "kept-ranking"
-    ERROR = "error"
+    meaning: str
+    """One line for people."""
+    stays: bool
+    """See ``STAYS``."""
 
+    def __new__(cls, value: str, meaning: str = "", stays: bool = False) -> Self:
+        cause = str.__new__(cls, value)
+        cause._value_, cause.meaning, cause.stays = value, meaning, stays
+        return cause
 
-MEANINGS: dict[Cause, str] = {
-    Cause.SAME: "the pod goes where it went",
-    Cause.FILTERED_NOW: "the old host no longer passes the checks",
-    Cause.NO_LONGER_FILTERED: "the new host did not pass the checks before",
-    Cause.SCORE_RESOLUTION: "scores of 0-100 distinguish what 0-10 made equal",
-    Cause.CHANGED_WEIGHT: "a priority counts more or less than before",
-    Cause.CHANGED_FORMULA: "a priority is computed differently",
-    Cause.ADDED_PRIORITY: "a priority that was added",
-    Cause.REMOVED_PRIORITY: "a priority that was removed",
-    Cause.NORMALISATION: "scores are normalised differently",
-    Cause.EXTENDER_SCALING: "extenders weigh more or less against the rest",
-    Cause.TIE_BREAK: "both hosts have the same total; the name decides",
-    Cause.EARLIER_CHOICES: "earlier pods had already gone elsewhere, so the clusters differ",
-    Cause.OWN_CONSTRAINTS: "the pod's own topologySpreadConstraints switch default spreading off",
-    Cause.COULD_HAVE_BEEN: "the new host was among the old scheduler's equal best, of which it takes any",
-    Cause.DIFFERENT_REASONS: "no node before and now, but refused for different reasons",
-    Cause.DIFFERENT_TIES: "the same host by name, but among other equal best, of which a scheduler takes any",
-    Cause.DIFFERENT_VICTIMS: "room is made by evicting different pods",
-    Cause.NO_START_TIMES: "of equally important pods that do not say when they started, any may be evicted (dry runs)",
-    Cause.NOT_TRIED: "one of the two leaves the pod to another scheduler, or holds it back",
-    Cause.KEPT_RANKING: "one of the hosts is the next of the ranking kept from the pod before, and was not scored",
-    Cause.ERROR: "an error ended an attempt, or an extender did not answer: nothing was compared",
-}
-"""One line each, for people."""
+    SAME = "same", "the pod goes where it went", STAYS
+    FILTERED_NOW = "filtered-now", "the old host no longer passes the checks"
+    NO_LONGER_FILTERED = "no-longer-filtered", "the new host did not pass the checks before"
+    SCORE_RESOLUTION = "score-resolution", "scores of 0-100 distinguish what 0-10 made equal"
+    CHANGED_WEIGHT = "changed-weight", "a priority counts more or less than before"
+    CHANGED_FORMULA = "changed-formula", "a priority is computed differently"
+    ADDED_PRIORITY = "added-priority", "a priority that was added"
+    REMOVED_PRIORITY = "removed-priority", "a priority that was removed"
+    NORMALISATION = "normalisation", "scores are normalised differently"
+    EXTENDER_SCALING = "extender-scaling", "extenders weigh more or less against the rest"
+    TIE_BREAK = "tie-break", "both hosts have the same total; the name decides"
+    EARLIER_CHOICES = "earlier-choices", "earlier pods had already gone elsewhere, so the clusters differ"
+    OWN_CONSTRAINTS = "own-constraints", "the pod's own topologySpreadConstraints switch default spreading off"
+    COULD_HAVE_BEEN = (
+        "could-have-been",
+        "the new host was among the old scheduler's equal best, of which it takes any",
+        STAYS,
+    )
+    DIFFERENT_REASONS = "different-reasons", "no node before and now, but refused for different reasons", STAYS
+    DIFFERENT_VICTIMS = "different-victims", "room is made by evicting different pods", STAYS
+    DIFFERENT_TIES = (
+        "different-ties",
+        "the same host by name, but among other equal best, of which a scheduler takes any",
+        STAYS,
+    )
+    NO_START_TIMES = (
+        "no-start-times",
+        "of equally important pods that do not say when they started, any may be evicted (dry runs)",
+        STAYS,
+    )
+    NOT_TRIED = "not-tried", "one of the two leaves the pod to another scheduler, or holds it back"
+    KEPT_RANKING = (
+        "kept-ranking",
+        "one of the hosts is the next of the ranking kept from the pod before, and was not scored",
+    )
+    ERROR = "error", "an error ended an attempt, or an extender did not answer: nothing was compared", STAYS
 
-NO_MOVES = frozenset(
-    {
-        Cause.SAME,
-        Cause.COULD_HAVE_BEEN,
-        Cause.DIFFERENT_REASONS,
-        Cause.DIFFERENT_TIES,
-        Cause.DIFFERENT_VICTIMS,
-        Cause.NO_START_TIMES,
-        Cause.ERROR,
-    }
-)
-"""Causes of pods that do not go elsewhere: their node is the same, or none, or chance, or nothing was compared."""
 
 TOLERABLE = tuple(cause for cause in Cause if cause not in (Cause.SAME, Cause.ERROR))
 """What ``--tolerate`` takes. An error is no difference that could be accepted: nothing was compared."""
@@ -227,7 +218,7 @@ class HostChange(msgspec.Struct, frozen=True):
     @property
     def moved(self) -> bool:
         """Whether the pod goes elsewhere."""
-        return self.cause not in NO_MOVES
+        return not self.cause.stays
 
 
 @attrs.frozen

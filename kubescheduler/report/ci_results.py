@@ -18,7 +18,7 @@ from clusterstate.objects import Pod
 from clusterstate.workloads import workloads_of
 from kubescheduler.comparison.causes import by_priority
 from kubescheduler.comparison.comparison import Comparison
-from kubescheduler.comparison.outcomes import MEANINGS, Cause, HostChange, PodComparison
+from kubescheduler.comparison.outcomes import Cause, HostChange, PodComparison
 from kubescheduler.hinting.proposals import Hint
 from kubescheduler.planning.departures import Fate
 from kubescheduler.planning.rehearsal import Moved, moved_text
@@ -223,7 +223,7 @@ def _text(comparison: Comparison, pod: PodComparison, at: int) -> str:
     change = pod.changes[at]
     names = comparison.names[0], comparison.names[at + 1]
     share = "" if change.moves is None else f"goes elsewhere in {change.moves} runs with upstream's ties"
-    lines = [f"{change.cause}: {MEANINGS[change.cause]}", change.text, share, *_parts(change)]
+    lines = [f"{change.cause}: {change.cause.meaning}", change.text, share, *_parts(change)]
     for name, outcome in zip(names, (pod.outcomes[0], pod.outcomes[at + 1]), strict=True):
         lines.append(f"{name}: {outcome.host or outcome.message}")
     return "\n".join(filter(None, lines))

@@ -13,7 +13,7 @@ from typing import Any
 
 from kubescheduler.comparison.comparison import ALONE, Comparison, WorkloadSummary, by_controller, headline
 from kubescheduler.comparison.effects import Effects, ServiceSpread
-from kubescheduler.comparison.outcomes import INDEPENDENT, MEANINGS, SEQUENCE, Cause
+from kubescheduler.comparison.outcomes import INDEPENDENT, SEQUENCE, Cause
 from kubescheduler.report.single_file import cards, change_data, embedded, facts_list, outcome_data, page
 
 BINS = 10
@@ -142,7 +142,7 @@ def payload(comparison: Comparison) -> dict[str, Any]:
     ]
     return {
         "names": comparison.titles,
-        "meanings": {cause.value: meaning for cause, meaning in MEANINGS.items()},
+        "meanings": {cause.value: cause.meaning for cause in Cause},
         "terms": list(terms),
         "texts": list(texts),
         "pods": pods,
@@ -206,7 +206,7 @@ def causes(comparison: Comparison, column: int, tolerated: Collection[Cause] = (
 
 def _button(cause: Cause, count: int, highest: int, tolerated: bool) -> str:
     drawn = "" if cause is Cause.SAME else bar(count, highest)
-    meaning = escape(MEANINGS[cause]) + " (tolerated)" * tolerated
+    meaning = escape(cause.meaning) + " (tolerated)" * tolerated
     return (
         f'<button type="button" data-cause="{cause}" aria-pressed="false">'
         f'<span class="name"><b>{cause}</b> <span>{meaning}</span></span>{drawn}'

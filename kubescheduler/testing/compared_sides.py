@@ -18,7 +18,6 @@ from kubescheduler.comparison.comparing import FIRST, compare
 from kubescheduler.comparison.comparison import Comparison, headline
 from kubescheduler.comparison.outcomes import (
     LOOSE,
-    MEANINGS,
     MODES,
     SEQUENCE,
     Cause,
@@ -240,7 +239,7 @@ def _causes(causes: Iterable[Cause]) -> Iterator[str]:
     for cause in causes:
         counts[cause] = counts.get(cause, 0) + 1
     for cause, count in sorted(counts.items(), key=lambda item: -item[1]):
-        yield f"{count} {cause}: {MEANINGS[cause]}"
+        yield f"{count} {cause}: {cause.meaning}"
 
 
 def _pod(pod: PodComparison) -> Iterator[str]:

@@ -19,7 +19,7 @@ from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.whole_runs import without
 from kubescheduler.comparison.comparing import compare
 from kubescheduler.comparison.comparison import Comparison, headline
-from kubescheduler.comparison.outcomes import MEANINGS, Cause, Outcome, PodComparison
+from kubescheduler.comparison.outcomes import Cause, Outcome, PodComparison
 from kubescheduler.comparison.release_steps import TimelineMove, timeline
 from kubescheduler.comparison.running_pods import ALL, RunningPods, running_pods
 from kubescheduler.engine.engine_flags import newest_gates
@@ -243,7 +243,7 @@ def _pod(ids: list[str], pod: PodComparison) -> dict[str, Any]:
         "hosts": {letter: outcome.host for letter, outcome in zip(ids, pod.outcomes, strict=True)},
         "outcomes": {letter: _outcome(outcome) for letter, outcome in zip(ids, pod.outcomes, strict=True)},
         "causes": [
-            {"side": letter, "name": str(change.cause), "meaning": MEANINGS[change.cause], "text": change.text}
+            {"side": letter, "name": str(change.cause), "meaning": change.cause.meaning, "text": change.text}
             for letter, change in zip(ids[1:], pod.changes, strict=True)
         ],
         "moved": pod.moved,
@@ -269,7 +269,7 @@ def _summary(found: Comparison) -> dict[str, Any]:
     """By side but the first: how many pods have which cause."""
     return {
         name: [
-            {"name": str(cause), "meaning": MEANINGS[cause], "pods": count}
+            {"name": str(cause), "meaning": cause.meaning, "pods": count}
             for cause, count in counts.items()
             if cause is not Cause.SAME
         ]

@@ -183,6 +183,7 @@ def test_every_cause_has_a_button_with_its_number() -> None:
     buttons = re.findall(r'data-cause="([\w-]+)".*?<span class="amount">(\d+)</span>', text)
     assert {name: int(count) for name, count in buttons} == {str(c): n for c, n in found.summary[0].items()}
     assert buttons[-1][0] == Cause.SAME
+    assert all(cause.meaning for cause in Cause)
 
 
 def test_tolerated_causes_are_marked() -> None:
