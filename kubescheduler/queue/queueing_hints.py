@@ -69,29 +69,16 @@ class Action(enum.IntFlag):
     POD_LABEL = enum.auto()
     POD_SCALE_DOWN = enum.auto()
     POD_TOLERATION = enum.auto()
-    POD_GATES_ELIMINATED = enum.auto()
-    POD_GENERATED_CLAIM = enum.auto()
-    UPDATE = (1 << 13) - 4
+    POD_SCHEDULING_GATES_ELIMINATED = enum.auto()
+    POD_GENERATED_RESOURCE_CLAIM = enum.auto()
+    UPDATE = (1 << 13) - 4  # of the 13 above
     ALL = (1 << 13) - 1
 
 
-ACTION_LABELS: dict[Action, str] = {
-    Action.ADD: "Add",
-    Action.DELETE: "Delete",
-    Action.UPDATE: "Update",
-    Action.NODE_ALLOCATABLE: "UpdateNodeAllocatable",
-    Action.NODE_LABEL: "UpdateNodeLabel",
-    Action.NODE_TAINT: "UpdateNodeTaint",
-    Action.NODE_CONDITION: "UpdateNodeCondition",
-    Action.NODE_ANNOTATION: "UpdateNodeAnnotation",
-    Action.NODE_DECLARED_FEATURE: "UpdateNodeDeclaredFeature",
-    Action.POD_LABEL: "UpdatePodLabel",
-    Action.POD_SCALE_DOWN: "UpdatePodScaleDown",
-    Action.POD_TOLERATION: "UpdatePodToleration",
-    Action.POD_GATES_ELIMINATED: "UpdatePodSchedulingGatesEliminated",
-    Action.POD_GENERATED_CLAIM: "UpdatePodGeneratedResourceClaim",
+ACTION_LABELS = {
+    action: "Update" * ("_" in name) + name.title().replace("_", "") for name, action in Action.__members__.items()
 }
-"""What upstream's labels of events end with."""
+"""What upstream's labels of events end with: ``UpdateNodeTaint``."""
 
 
 class ClusterEvent(msgspec.Struct, frozen=True, eq=False):
@@ -174,9 +161,9 @@ def pod_actions(old: Pod, new: Pod) -> list[Action]:
     changes = {
         Action.POD_LABEL: old.metadata.labels != new.metadata.labels,
         Action.POD_SCALE_DOWN: _asks_for_less(old, new),
-        Action.POD_GATES_ELIMINATED: bool(old.spec.scheduling_gates) and not new.spec.scheduling_gates,
+        Action.POD_SCHEDULING_GATES_ELIMINATED: bool(old.spec.scheduling_gates) and not new.spec.scheduling_gates,
         Action.POD_TOLERATION: len(old.spec.tolerations) != len(new.spec.tolerations),
-        Action.POD_GENERATED_CLAIM: old.resource_claim_statuses != new.resource_claim_statuses,
+        Action.POD_GENERATED_RESOURCE_CLAIM: old.resource_claim_statuses != new.resource_claim_statuses,
     }
     return [action for action, happened in changes.items() if happened] or [Action.UPDATE]
 

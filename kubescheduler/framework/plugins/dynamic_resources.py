@@ -620,7 +620,7 @@ EVENTS = (
     Registered(DEVICE_CLASS, Action.ADD | Action.UPDATE),
     Registered(RESOURCE_SLICE, Action.ADD | Action.UPDATE),
     Registered(RESOURCE_CLAIM, Action.ADD | Action.UPDATE),
-    Registered(POD, Action.POD_GENERATED_CLAIM, own=True),
+    Registered(POD, Action.POD_GENERATED_RESOURCE_CLAIM, own=True),
 )
 
 PLUGIN_1_36 = InTreePlugin(

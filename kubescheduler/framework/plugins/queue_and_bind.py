@@ -74,7 +74,7 @@ def scheduling_gates_1_36(_: Any, __: Handle) -> SchedulingGates:
 
 
 SCHEDULING_GATES_REASONS = (PluginReason("waiting for scheduling gates: [<NAMES>]", UNRESOLVABLE, "PreEnqueue"),)
-SCHEDULING_GATES_EVENTS = (Registered(POD, Action.POD_GATES_ELIMINATED, own=True),)
+SCHEDULING_GATES_EVENTS = (Registered(POD, Action.POD_SCHEDULING_GATES_ELIMINATED, own=True),)
 
 SCHEDULING_GATES_1_36 = InTreePlugin(
     SCHEDULING_GATES,

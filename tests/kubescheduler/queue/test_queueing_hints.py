@@ -61,6 +61,13 @@ def test_what_events_match(resource: str, action: Action, event: ClusterEvent, m
     assert matches(resource, action, event) is matching
 
 
+def test_actions() -> None:
+    """All is all there are, an update all but a new or deleted object; labels are upstream's."""
+    assert (sum(Action), Action.ALL - Action.ADD - Action.DELETE) == (Action.ALL, Action.UPDATE)
+    labels = [ClusterEvent("", action).label for action in (Action.ADD, Action.UPDATE, Action.POD_SCALE_DOWN)]
+    assert labels == ["Add", "Update", "UpdatePodScaleDown"]
+
+
 @pytest.mark.parametrize(
     ("new", "actions"),
     [
@@ -93,7 +100,7 @@ def test_a_node_that_is_schedulable_again_lost_a_taint() -> None:
         (make_pod(requests=resources(cpu=2)), make_pod(requests=resources(cpu=3)), [Action.UPDATE]),
         (make_pod(requests=resources(cpu=2)), make_pod(), [Action.POD_SCALE_DOWN]),
         (make_pod(scheduling_gates=("x", "y")), make_pod(scheduling_gates=("x",)), [Action.UPDATE]),
-        (make_pod(scheduling_gates=("x",)), make_pod(), [Action.POD_GATES_ELIMINATED]),
+        (make_pod(scheduling_gates=("x",)), make_pod(), [Action.POD_SCHEDULING_GATES_ELIMINATED]),
         (make_pod(), make_pod(tolerations=(Toleration("k"),)), [Action.POD_TOLERATION]),
     ],
 )
