@@ -12,10 +12,10 @@ from clusterstate.errors import ConfigError, faults_at
 from clusterstate.versions import number
 from kubescheduler.config.component.component_format import FIT, ComponentFormat
 from kubescheduler.config.component.config_schema import CONFIGURATION, KIND, V1, V1ALPHA2, Written
+from kubescheduler.config.component.format_1_36 import GONE
 from kubescheduler.config.component.load_config import component_config_from, default_config, read_written
 from kubescheduler.config.go_decoding import GoDecoder, behind_notes, show_path, twice_problems, unknown_problem
 from kubescheduler.extender.config import ExtenderConfig
-from kubescheduler.framework.args.field_errors import FieldError
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Point, Profile, SchedulerConfig
 from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitArgs
 from kubescheduler.framework.plugins.plugin_record import args_keys, points_by_plugin
@@ -179,8 +179,8 @@ def upgraded(
     Plugins that kube-scheduler does not come with are kept. release: that has run by it. keep_emphasis: with the
     weights that keep packing on top.
 
-    Raises ConfigError with every fault of the document for which that release refuses it, but for plugins that its
-    version has no more, and for a document that cannot be said in the target's version.
+    Raises ConfigError with every fault of the document for which that release refuses it, and for a document that
+    cannot be said in the target's version.
     """
     later(release, to)
     version, before, target = str(document.get("apiVersion")), release_named(release), release_named(to)
@@ -235,14 +235,9 @@ def settings_said(document: Mapping[str, Any], before: Release) -> dict[str, Any
     return said
 
 
-def _no_errors(_: ComponentFormat, __: Written, ___: SchedulerConfig, ____: str) -> list[FieldError]:
-    """Whatever is written counts, plugins that its version no longer has too."""
-    return []
-
-
 def _emphases_before(document: Mapping[str, Any], before: Release, weights: Mapping[str, int]) -> list[Emphasis]:
     """Of each profile, in the release that reads the document."""
-    form = msgspec.structs.replace(before.framework_rules.component, errors=_no_errors)
+    form = before.framework_rules.component
     return emphases(component_config_from(document, form, all_problems=False, points=_points(document, form)), weights)
 
 
@@ -274,7 +269,7 @@ def _points(document: Mapping[str, Any], form: ComponentFormat) -> dict[str, Col
             points = ANYWHERE if member == "multiPoint" else frozenset(p for p in Point if p.value == member)
             enabled = (given.get("enabled") or ()) if isinstance(given, Mapping) else ()
             for name in (str(entry.get("name")) for entry in enabled if isinstance(entry, Mapping)):
-                if name not in known:
+                if name not in known and name not in GONE:
                     found[name] = {*found.get(name, ()), *points}
     return found
 
@@ -285,8 +280,7 @@ def _read(document: Mapping[str, Any], before: Release) -> Written:
     decoded = read_written(document, form, version, args_keys(form.plugins, {}))
     if problems := [*decoded.problems, *twice_problems(document)]:
         raise ConfigError(problems)
-    if LEAST_PLUGIN in default_weights(form, version):
-        component_config_from(document, form, all_problems=True, points=_points(document, form))
+    component_config_from(document, form, all_problems=True, points=_points(document, form))
     return decoded.written
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
+from clusterstate.errors import nearest
 from kubescheduler.config.component.component_format import FIT
 from kubescheduler.config.component.config_schema import ALL, MEMBERS, V1BETA1, PluginConfig
-from kubescheduler.config.component.format_1_36 import GONE
 from kubescheduler.config.policy.policy_model import (
     LabelPreference,
     LabelsPresence,
@@ -210,9 +210,8 @@ class OldProfile(msgspec.Struct, frozen=True):
     """The same of the target."""
 
     def lacks(self, name: str) -> bool:
-        """Whether some release has a plugin that configurations of the target cannot name."""
-        known = name in self.before.framework_rules.plugins or name in GONE
-        return known and not self.to.framework_rules.component.takes(name)
+        """Whether the release before has a plugin that configurations of the target cannot name."""
+        return name in self.before.framework_rules.plugins and not self.to.framework_rules.component.takes(name)
 
     def instead(self, name: str) -> str:
         """The plugin that does the work of one that the target lacks; empty for none."""
@@ -324,8 +323,6 @@ def _plugin_set(old: OldProfile, member: str, notes: list[Note]) -> tuple[list[W
                 kept.append(WithOrigin({**entry, "name": instead}, f"{path} {name}"))
         elif name == "NodeResourceLimits":
             notes.append(note(RESOURCE_LIMITS, f"{path} {name}"))
-        elif member == "multiPoint":
-            notes.append(Note(NoteKind.LOST, f"{path} {name}", f"{gone} has no such plugin: {GONE[name]}"))
         elif name not in (*FULLNESS, *LABELS):
             notes.append(Note(NoteKind.LOST, f"{path} {name}", AVOID_PODS.format(gone), AVOID_PODS_ADVICE))
     left: list[WithOrigin] = []
@@ -344,7 +341,8 @@ def _plugin_set(old: OldProfile, member: str, notes: list[Note]) -> tuple[list[W
 
 def _foreign(old: OldProfile, name: str, path: str) -> Iterator[Note]:
     if name not in old.to.framework_rules.plugins and name not in old.before.framework_rules.plugins:
-        text = "it does not come with kube-scheduler: it is kept as it is"
+        near = nearest(name, old.before.framework_rules.plugins)
+        text = f"it does not come with kube-scheduler: it is kept as it is{near}"
         advice = f"build it against the framework of {old.to.name}; try it with --plugin"
         yield Note(NoteKind.CHECK, f"{path} {name}", text, advice)
 

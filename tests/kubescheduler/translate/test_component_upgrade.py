@@ -87,14 +87,6 @@ def test_every_profile_by_itself() -> None:
     assert len(accepted(translation).profiles) == 2
 
 
-def test_plugins_that_are_gone_count_before() -> None:
-    """What v1beta2 enabled by a name that 1.36 does not have is in its shares all the same."""
-    score = {"enabled": [{"name": "NodeResourcesMostAllocated", "weight": 3}]}
-    translation = moved(configuration("v1beta2", profiles=[{"plugins": {"score": score}}]))
-    assert weights(translation.before)["NodeResourcesMostAllocated"] == 3
-    assert translation.before.weight(Role.PACKS) == 3
-
-
 def test_a_weight_of_nothing_is_one() -> None:
     """A plugin that is enabled without a weight has weight 1."""
     score = {"disabled": SWAP["disabled"], "enabled": [{"name": "NodeResourcesMostAllocated"}]}
