@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from clusterstate.manifests.api_checks import CHECKS_1_20
+from clusterstate.manifests.fields import Accepted
 from clusterstate.pod_view_1_36 import naming_controllers
 from clusterstate.podinfo import ReleaseView
 from kubescheduler.config.component.config_schema import V1BETA1, V1BETA2
@@ -27,7 +29,7 @@ from kubescheduler.framework.plugins import (
     volume_filters,
 )
 from kubescheduler.framework.plugins.plugin_record import DEFAULT_PROVIDER, InTreePlugin, Providers
-from kubescheduler.releases import edits, v1_21
+from kubescheduler.releases import edits, v1_4, v1_21
 from kubescheduler.releases.edits import after, change
 from kubescheduler.releases.release import ChangeKind, Release
 from predicates.resources import admitted, node_resources_fit_1_20
@@ -85,6 +87,22 @@ def args_checked_early(older: Release) -> Release:
 
 
 CHECKED_WHEN_MADE = frozenset({"NodeResourcesFit", "ServiceAffinity"})
+
+
+def single_pod(gates: Mapping[str, bool]) -> Mapping[tuple[str, str], tuple[tuple[str, ...], str]]:
+    """The access modes where the gate for the one of single pods is off; the releases without the gate have the mode.
+
+    Upstream: 1.22 ValidationOptionsForPersistentVolume, ValidationOptionsForPersistentVolumeClaim.
+    """
+    if gates.get(volume_filters.ONCE_GATE, True):
+        return {}
+    taken = (v1_4.SHARED, f"ReadWriteOncePod takes the feature gate {volume_filters.ONCE_GATE}")
+    return {v1_4.CLAIM: taken, v1_4.VOLUME: taken}
+
+
+def accepted(gates: Mapping[str, bool]) -> Accepted:
+    """Volumes are for single pods where the gate says so."""
+    return Accepted({v1_4.TOLERATION: v1_4.BEFORE_SINGLE_POD[v1_4.TOLERATION], **single_pod(gates)}, CHECKS_1_20)
 
 
 def created(_: str) -> str:
@@ -189,6 +207,7 @@ CHANGES = (
         ChangeKind.GATE,
         edits.plugins(volume_filters.VOLUME_RESTRICTIONS_1_22),
         edits.gates({"ReadWriteOncePod": ALPHA}),
+        edits.release_fields(accepted=accepted),
         source="KEP-2485",
     ),
     change(

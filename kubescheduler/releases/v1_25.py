@@ -35,7 +35,7 @@ from kubescheduler.framework.plugins import (
     volume_limits,
 )
 from kubescheduler.framework.profiles.profile_map import PROFILES_1_36
-from kubescheduler.releases import edits, v1_4, v1_20, v1_24
+from kubescheduler.releases import edits, v1_4, v1_20, v1_22, v1_24
 from kubescheduler.releases.daemon_controllers import passing
 from kubescheduler.releases.edits import after, change
 from kubescheduler.releases.release import ChangeKind
@@ -45,10 +45,12 @@ from predicates.taints import pod_tolerates_node_taints_1_36
 
 
 def accepted(gates: Mapping[str, bool]) -> Accepted:
-    """Tolerations compare where the gate says so. Upstream: 1.36 validateTolerations."""
-    if gates.get(COMPARISONS, False):
-        return Accepted(checks=CHECKS_1_36)
-    values = {v1_4.TOLERATION: (v1_4.EQUALITY, f"comparing values takes the feature gate {COMPARISONS}")}
+    """Tolerations compare where the gate says so, as soon as there is one. Upstream: 1.36 validateTolerations."""
+    values = dict(v1_22.single_pod(gates))
+    if COMPARISONS not in gates:
+        values[v1_4.TOLERATION] = v1_4.BEFORE_SINGLE_POD[v1_4.TOLERATION]
+    elif not gates[COMPARISONS]:
+        values[v1_4.TOLERATION] = (v1_4.EQUALITY, f"comparing values takes the feature gate {COMPARISONS}")
     return Accepted(values, CHECKS_1_36)
 
 

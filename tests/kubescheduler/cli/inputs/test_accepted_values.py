@@ -96,6 +96,30 @@ def test_other_values(release: str) -> None:
     assert faults == {"1.4": [single, sctp], "1.16": [single], "1.20": [single], "1.36": []}[release]
 
 
+@pytest.mark.parametrize(
+    ("release", "default", "gated"),
+    [("1.21", False, None), ("1.22", False, True), ("1.25", False, True), ("1.27", True, False), ("1.29", True, None)],
+)
+def test_volumes_for_single_pods(release: str, default: bool, gated: bool | None) -> None:
+    """They take their feature gate, as long as there is one, which is off by default up to 1.26."""
+    claim = {"metadata": {"name": "c"}, "spec": {"accessModes": ["ReadWriteOncePod"]}}
+    document = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", **claim}
+    for taken, gates in ((default, {}), (gated, {"ReadWriteOncePod": bool(gated)})):
+        if taken:
+            ks.Cluster([document], release=release, gates=gates)
+        elif taken is False:
+            text = "came with 1.22" if release == "1.21" else "takes the feature gate ReadWriteOncePod"
+            with pytest.raises(DecodeError, match=rf"\(ReadWriteOncePod {text}\)"):
+                ks.Cluster([document], release=release, gates=gates)
+
+
+@pytest.mark.parametrize(("release", "text"), [("1.30", "came with 1.35"), ("1.35", "takes the feature gate")])
+def test_the_gate_is_named_where_there_is_one(release: str, text: str) -> None:
+    """Before, there is nothing that could be turned on."""
+    with pytest.raises(DecodeError, match=rf"\(comparing values {text}"):
+        ks.Cluster(release=release).add(comparing())
+
+
 def test_python() -> None:
     """A cluster is told the gates of its API server, also when it is read for another release."""
     gates = {"TaintTolerationComparisonOperators": True}
