@@ -8,11 +8,13 @@ Context Protocol, whose SDK is imported there.
 from __future__ import annotations
 
 import functools
+import inspect
 import os
+import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 import msgspec
 
@@ -26,6 +28,7 @@ from kubescheduler.core.decision import Decision
 if TYPE_CHECKING:
     import anyio
     from mcp.server import MCPServer
+    from mcp.server.mcpserver.tools import Tool
 
 Answer = dict[str, Any]
 Objects = list[dict[str, Any]]
@@ -113,13 +116,18 @@ class Tools:
     ) -> Answer:
         """Which pods would go elsewhere under another release, Policy or configuration than the server's, and why.
 
-        running: a selector of running pods to decide anew (app=web, deployment/web); without it pending pods are asked
-        about. top: so many workloads are listed, those with most moves first.
+        One of release, policy and config is needed. running: a selector of running pods to decide anew (app=web,
+        deployment/web); without it pending pods are asked about. top: so many workloads are listed, those with most
+        moves first.
         """
+        if release is None and policy is None and config is None:
+            raise InputError("say what to compare with: release, policy or config")
         there = self._cluster(None, cluster)
         new = {"release": release or self._release, **_documents(policy, config)}
         old = {"release": self._release, **self._decided_by}
         comparison = ks.compare(there, old=old, new=new, running=running or False)
+        if not comparison.pods:
+            raise InputError("the cluster has no pending pods to compare: running names running ones, as app=web")
         differing = [each for each in comparison.workloads if each.differs]
         return {
             "text": headline(comparison),
@@ -168,7 +176,10 @@ class Tools:
         how: dict[str, Any] = {"ignore_daemonsets": ignore_daemonsets, "delete_emptydir_data": delete_emptydir_data}
         how |= {"order": order, "batch": batch, "surge": surge, "kubernetes_upgrade": kubernetes_upgrade}
         shapes = None if shape is None else [shape]
-        return ks.drain(there, *nodes, force=force, shape=shapes, **how, **options).to_dict()
+        try:
+            return ks.drain(there, *nodes, force=force, shape=shapes, **how, **options).to_dict()
+        except InputError as error:
+            raise InputError(map(_as_argument, error.problems)) from None
 
     def outage(
         self,
@@ -306,10 +317,18 @@ def _pod(cluster: Cluster, pod: str | Document) -> Any:
     """A pending pod of the cluster, or a manifest. Raises InputError."""
     if not isinstance(pod, str):
         return pod
+    if ":" in pod or "\n" in pod:
+        raise InputError("pod: expected a name or a manifest, found text that is no name: give a manifest as an object")
     named = named_pod(cluster, pod)
     if named.node_name:
         raise InputError(f"pod {named.key} runs on {named.node_name}: ask why it is there")
     return named
+
+
+def _as_argument(problem: str) -> str:
+    """A fault with the arguments of a tool in place of kubectl's flags and Python's."""
+    flags = re.sub(r"--([a-z]+(?:-[a-z]+)*)", lambda flag: f"{flag[1].replace('-', '_')}: true", problem)
+    return flags.replace("order=True", "order: true")
 
 
 def _few(number: int) -> int:
@@ -367,15 +386,49 @@ def server_of(tools: Tools, patience: float) -> MCPServer[Any]:
     from mcp.server import MCPServer
     from mcp_types import ToolAnnotations
 
-    server: MCPServer[Any] = MCPServer(
-        "kubescheduler", version=ks.__version__, instructions=INSTRUCTIONS, log_level="WARNING"
-    )
     # One call at a time: what is given up cannot be stopped, and more of it would only take longer.
     turn = anyio.CapacityLimiter(1)
     asking = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+    served = []
     for name in NAMES:
-        server.add_tool(_served(getattr(tools, name), turn, patience), name=name, annotations=asking)
-    return server
+        tool = _checking_tool().from_function(_served(getattr(tools, name), turn, patience), name, annotations=asking)
+        tool.parameters["additionalProperties"] = False
+        served.append(tool)
+    return MCPServer(
+        "kubescheduler", version=ks.__version__, instructions=INSTRUCTIONS, log_level="WARNING", tools=served
+    )
+
+
+@functools.cache
+def _checking_tool() -> type[Tool]:
+    """A tool that says what is wrong with its arguments; the SDK drops those it does not know."""
+    from mcp.server.mcpserver.exceptions import ToolError
+    from mcp.server.mcpserver.tools import Tool
+
+    class CheckingTool(Tool):
+        async def run(self, arguments: dict[str, Any], context: Any, convert_result: bool = False) -> Any:
+            given = self.fn_metadata.pre_parse_json(arguments)
+            if problems := list(wrong_arguments(inspect.unwrap(self.fn), given)):
+                raise ToolError("\n".join(problems))
+            return await super().run(arguments, context, convert_result)
+
+    return CheckingTool
+
+
+def wrong_arguments(tool: Callable[..., Answer], given: Mapping[str, Any]) -> Iterator[str]:
+    """What is wrong with the arguments of a call, a line each with its path."""
+    hints = {name: hint for name, hint in get_type_hints(tool).items() if name != "return"}
+    for name, value in given.items():
+        if name not in hints:
+            yield f"{name}: there is no such argument{nearest(name, hints)}"
+            continue
+        try:
+            msgspec.convert(value, hints[name], strict=False)
+        except msgspec.ValidationError as error:
+            text, _, path = str(error).partition(" - at `$")
+            yield f"{name}{path.rstrip('`')}: {text[0].lower()}{text[1:]}".replace("`", "")
+    needed = (each.name for each in inspect.signature(tool).parameters.values() if each.default is each.empty)
+    yield from (f"{name}: missing" for name in needed if name not in given and name != "self")
 
 
 def _served(tool: Callable[..., Answer], turn: anyio.CapacityLimiter, patience: float) -> Callable[..., Any]:

@@ -86,7 +86,7 @@ def test_the_other_questions(tools: Tools) -> None:
             lambda tools: tools.drain(["a"], surge=1, order=True),
             "surge: say how many nodes come first, and of which shape",
         ),
-        (lambda tools: tools.drain(["a"], kubernetes_upgrade="1.35:1.36"), "say order=True as well"),
+        (lambda tools: tools.drain(["a"], kubernetes_upgrade="1.35:1.36"), "say order: true as well"),
         (lambda tools: tools.decide("web"), "pod default/web runs on a: ask why it is there"),
         (lambda tools: tools.decide({"spec": 5}), "spec: must be an object"),
         (lambda tools: tools.registry("1.99"), "release 1.99 is not known"),
@@ -144,6 +144,7 @@ def test_every_tool_is_listed() -> None:
     assert [tool.name for tool in tools] == list(NAMES)
     assert all(tool.description and tool.annotations.read_only_hint for tool in tools)
     assert set(tools[0].input_schema["properties"]) == {"pod", "release", "policy", "config", "top", "cluster"}
+    assert {tool.input_schema["additionalProperties"] for tool in tools} == {False}
 
 
 def test_answers_and_errors() -> None:
@@ -157,6 +158,39 @@ def test_answers_and_errors() -> None:
     assert missing[0] is True
     assert "there is no pod default/gone" in missing[1]
     assert wrong[0] is True
+
+
+MANIFEST = "kind: Pod\nmetadata: {name: x}"
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "said"),
+    [
+        ("decide", {"pod": "x", "relase": "1.20"}, "relase: there is no such argument; did you mean release?"),
+        ("capacity", {"pod": 5, "top": "few"}, "pod: expected object, got int\ntop: expected int, got str"),
+        ("decide", {"pod": 5}, "pod: expected str | object, got int"),
+        ("drain", {"nodes": ["a", 5]}, "nodes[1]: expected str, got int"),
+        ("why", {}, "pod: missing"),
+        ("decide", {"pod": MANIFEST}, "pod: expected a name or a manifest, found text that is no name: give a "),
+        ("compare", {}, "say what to compare with: release, policy or config"),
+        ("compare", {"release": "1.20"}, "the cluster has no pending pods to compare: running names running ones"),
+        ("drain", {"nodes": ["a"]}, "no controller (use force: true to override): default/web"),
+        ("drain", {"nodes": ["a"], "surge": 1, "shape": {"cpu": 1}}, "say order: true as well"),
+    ],
+)
+def test_wrong_arguments(tool: str, arguments: dict[str, Any], said: str) -> None:
+    """They are refused, each with its path, in the words of the tool: none is left out, and nothing is compared."""
+    cluster = CLUSTER.pod("web", node="a", cpu=1)
+    [(is_error, text)] = asked(server_of(Tools(lambda _: cluster, "1.36", {}), 60), (tool, arguments))
+    assert is_error
+    assert said in text
+
+
+def test_arguments_as_text() -> None:
+    """Some clients send objects and numbers as text."""
+    server = server_of(Tools(lambda _: CLUSTER, "1.36", {}), 60)
+    [(is_error, answer)] = asked(server, ("decide", {"pod": json.dumps(ks.pod("new", cpu=3)), "top": "1"}))
+    assert (is_error, answer["node"]) == (False, "b")
 
 
 def test_limits() -> None:
