@@ -379,12 +379,17 @@ def outage_of(
     unreachable: bool = False,
     hints: bool = True,
 ) -> Outage:
-    """What happens, by an engine that is made already. The pods that wait in the cluster have their turn before."""
-    rehearsal, preempted = after_waiting(Rehearsal(engine, cluster.objects, tie_break), tie_break)
+    """What happens, by an engine that is made already. The pods that wait in the cluster have their turn before, on the
+    other nodes, and none of them counts as one that ran."""
+    first = Rehearsal(engine, cluster.objects, tie_break)
+    first.cordon(nodes)
+    rehearsal, preempted = after_waiting(first, tie_break)
+    waited = {pod.key for pod in (*first.waiting, *rehearsal.waiting)}
     notes = (*preempted, *rehearsal.budgets.notes, OBJECTS_STAY if unreachable else OBJECTS_GO)
-    lost = lose(rehearsal, nodes, unreachable=unreachable)
+    lost = lose(rehearsal, nodes, unreachable=unreachable, waited=waited)
     gone = frozenset(nodes)
-    moved = [one for one in rehearsal.moved if one.fate not in (Fate.DAEMON, Fate.STATIC) or one.left[0] != LOST_NODE]
+    ran = [one for one in rehearsal.moved if one.pod.key not in waited]
+    moved = [one for one in ran if one.fate not in (Fate.DAEMON, Fate.STATIC) or one.left[0] != LOST_NODE]
     left = [obj for obj in rehearsal.objects() if _place(obj) not in gone]
     return Outage(
         name=name,

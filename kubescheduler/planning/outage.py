@@ -96,13 +96,16 @@ def seconds_until_deleted(pod: Pod) -> float:
     return 0.0
 
 
-def lose(rehearsal: Rehearsal, nodes: Collection[str], *, unreachable: bool = False) -> Lost:
+def lose(
+    rehearsal: Rehearsal, nodes: Collection[str], *, unreachable: bool = False, waited: Collection[str] = ()
+) -> Lost:
     """Nodes are gone, and everything that comes of it happens.
 
-    unreachable: their objects stay. Otherwise these go, and what tolerates them for ever comes last.
+    unreachable: their objects stay. Otherwise these go, and what tolerates them for ever comes last. waited:
+    ``namespace/name`` of pods that did not run before, whatever node they have been given meanwhile.
     """
     leaving = [pod for name in nodes for pod in rehearsal.pods_on(name)]
-    before = _running(rehearsal)
+    before = _running(rehearsal, waited=waited)
     there = Counter(_named(rehearsal, [pod for pod in leaving if _is_counted(pod)]))
     seconds = {pod.key: seconds_until_deleted(pod) for pod in leaving}
     if unreachable:
@@ -115,7 +118,8 @@ def lose(rehearsal: Rehearsal, nodes: Collection[str], *, unreachable: bool = Fa
         meanwhile, held = rehearsal.budgets.below(), []
         rehearsal.settle()
     after = _running(rehearsal, without=nodes)
-    evicted = _named(rehearsal, [moved.pod for moved in rehearsal.moved if moved.left[0] != LOST_NODE])
+    preempted = (moved.pod for moved in rehearsal.moved if moved.left[0] != LOST_NODE)
+    evicted = _named(rehearsal, [pod for pod in preempted if pod.key not in waited])
     affected = sorted({*there, *evicted})
     return Lost(
         daemons=sum(fate_of(pod) in (Fate.DAEMON, Fate.STATIC) for pod in leaving),
@@ -145,12 +149,11 @@ def _deleted_in_time(rehearsal: Rehearsal, leaving: Iterable[Pod], seconds: Mapp
     return held
 
 
-def _running(rehearsal: Rehearsal, without: Collection[str] = ()) -> Counter[Workload]:
-    """How many pods of each workload have a node, and none of these."""
+def _running(rehearsal: Rehearsal, without: Collection[str] = (), waited: Collection[str] = ()) -> Counter[Workload]:
+    """How many pods of each workload have a node, and none of these. waited: pods that are not counted."""
     gone = frozenset(without)
-    return Counter(
-        _named(rehearsal, [pod for pod in rehearsal.cache.pods() if _is_counted(pod) and pod.node_name not in gone])
-    )
+    there = (pod for pod in rehearsal.cache.pods() if pod.node_name not in gone and pod.key not in waited)
+    return Counter(_named(rehearsal, [pod for pod in there if _is_counted(pod)]))
 
 
 def _named(rehearsal: Rehearsal, pods: list[Pod]) -> list[Workload]:
@@ -326,7 +329,8 @@ def _which(outage: Outage) -> str:
     """``survives``, or the workloads with fewer pods than before, those that miss most first."""
     if outage.fine:
         return "survives"
-    return named([f"{name} ({count:,})" for name, count in outage.missing().most_common()], NAMED)
+    missing = [f"{name} ({count:,})" for name, count in outage.missing().most_common()]
+    return named(missing or [moved.pod.key for moved in (*outage.nowhere, *outage.lost)], NAMED)
 
 
 def _standing(loss: WorkloadLoss) -> str:

@@ -435,7 +435,9 @@ class Displaced(Shown, msgspec.Struct, frozen=True, eq=False, kw_only=True):
 def played(rehearsal: Rehearsal, moved: Iterable[Moved], *, hints: bool = True) -> dict[str, Any]:
     """The fields of ``Displaced`` but for the notes, as they are when everything has happened. moved: who is shown."""
     nowhere = [one.now for one in rehearsal.nowhere() if one.now is not None]
-    waiting = [(pod, record.node) for pod in rehearsal.waiting if (record := rehearsal.record(pod)) is not None]
+    again = {one.pod.key: one.node for one in rehearsal.moved}
+    records = ((pod, rehearsal.record(pod)) for pod in rehearsal.waiting)
+    waiting = [(pod, again.get(pod.key, record.node)) for pod, record in records if record is not None]
     return {
         "moved": tuple(moved),
         "waiting": tuple(waiting),

@@ -190,6 +190,31 @@ def test_volumes_of_a_zone(release: str, said: str) -> None:
         assert dict(found.missing()) == {"default/StatefulSet/db": 1}
 
 
+@pytest.mark.parametrize("unreachable", [False, True])
+def test_pods_that_wait_do_not_run(unreachable: bool) -> None:
+    """They have their turn on the other nodes; none is among those that ran, are lost, or make the verdict."""
+    waiting = [ks.pod("bare", cpu=1), owned("ReplicaSet", "web", "web-2", cpu=3), ks.pod("large", cpu=4)]
+    lost = ks.outage(cluster(*waiting), zone="a", unreachable=unreachable)
+    assert (lost.fine, lost.moved, lost.workloads, lost.counts()["pods"]) == (True, (), (), 0)
+    assert {pod.metadata.name: node for pod, node in lost.waiting} == {"bare": "b2", "web-2": "b1", "large": ""}
+
+
+def test_a_pod_that_waited_and_is_preempted_waits_again() -> None:
+    """Whatever it was given meanwhile, it did not run."""
+    runs = owned("ReplicaSet", "web", "web-1", node="a1", cpu=4, priority=5)
+    lost = ks.outage(cluster(runs, ks.pod("low", cpu=3)), zone="a")
+    assert (places(lost), lost.fine, lost.lost) == ({"web-1": "b1"}, True, [])
+    assert [(pod.metadata.name, node) for pod, node in lost.waiting] == [("low", "")]
+
+
+def test_what_does_not_run_is_named_where_a_waiting_pod_took_its_place() -> None:
+    """Its workload has as many pods as before."""
+    runs = owned("ReplicaSet", "web", "web-1", node="a1", cpu=4)
+    found = ks.outages(cluster(runs, owned("ReplicaSet", "web", "web-2", cpu=4)), "zone")
+    row = next(row for row in found.rows() if row[0] == "a")
+    assert (found.fine, row[3], row[-1]) == (False, "1", "default/web-1")
+
+
 def test_pods_that_waited_and_preempt() -> None:
     """What they evict as things are is no work of the outage, nor of a drain, whose orders it does not hinder."""
     pods = [
