@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-import numpy as np
-
 from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_owners import Kinds
 from clusterstate.snapshot import Snapshot
-from priorities.image_locality import MAX_BYTES, MIN_BYTES, image_bytes, image_locality_of_100_1_4
-from priorities.normalize import default_normalize, default_normalize_reversed, idiv
-from priorities.requested import totals
-from priorities.requested_framework import balanced_allocation_1_20
+from priorities.image_locality import image_locality, image_locality_of_100_1_4
+from priorities.interpod import normalize_sums
+from priorities.normalize import default_normalize, default_normalize_reversed
+from priorities.requested import balanced_resource_allocation, least_requested, most_requested
 from priorities.selector_spread import spread_scores_of_100, spread_scores_of_100_1_4
 from priorities.spread import spread_scores_of_100 as even_scores_of_100
 from priorities.types import MAX_NODE_SCORE, MAX_PRIORITY, PriorityConfig
@@ -28,25 +26,9 @@ ScaledForm = Callable[[PriorityConfig, PodInfo, Snapshot], IntArray | None]
 """(n,) 0-100 of exactly the feasible rows; None where there is no finer form."""
 
 
-def _share(amount: IntArray, requested: IntArray, allocatable: IntArray) -> IntArray:
-    """(n,) the mean of both resources' shares of (2, n) amounts; 0 where there is nothing, or too much is asked for."""
-    shares = idiv(amount * MAX_NODE_SCORE, np.maximum(allocatable, 1))
-    shares *= (allocatable != 0) & (requested <= allocatable)
-    return idiv(shares[0] + shares[1], 2)
-
-
-def _least(_: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray:
-    requested, allocatable = totals(pod, view)
-    return _share(allocatable - requested, requested, allocatable)
-
-
-def _most(_: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray:
-    requested, allocatable = totals(pod, view)
-    return _share(requested, requested, allocatable)
-
-
-def _balanced(_: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray:
-    return balanced_allocation_1_20(pod, view)
+def _finer(score: Callable[..., IntArray]) -> ScaledForm:
+    """Of a score that says how high it goes."""
+    return lambda _, pod, view: score(pod, view, best=MAX_NODE_SCORE)
 
 
 def _stretched(config: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray:
@@ -55,12 +37,6 @@ def _stretched(config: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray
 
 def _turned(config: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray:
     return default_normalize_reversed(pod, view, config.map(pod, view))
-
-
-def scaled_image(_: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray:
-    """(n,) of the bytes of the pod's images on each node, 1.16."""
-    scores: IntArray = (np.clip(image_bytes(pod, view), MIN_BYTES, MAX_BYTES) - MIN_BYTES) * MAX_NODE_SCORE
-    return scores // (MAX_BYTES - MIN_BYTES)
 
 
 def scaled_spread(config: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray:
@@ -82,25 +58,22 @@ def scaled_even(config: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArra
     return None if config.constant(pod) is not None else even_scores_of_100(pod, view, config.map(pod, view))
 
 
+def _between(config: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray:
+    return normalize_sums(pod, view, config.map(pod, view), MAX_NODE_SCORE)
+
+
 def scaled_image_1_4(_: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray:
     """(n,) of the bytes of the pod's images on each node, 1.4."""
     return image_locality_of_100_1_4(pod, view)
 
 
-def _between(config: PriorityConfig, pod: PodInfo, view: Snapshot) -> IntArray:
-    """Of sums between the lowest and the highest, 0 always being in the range."""
-    sums = config.map(pod, view)
-    low, high = min(0, int(sums.min(initial=0))), max(0, int(sums.max(initial=0)))
-    if low == high:
-        return np.zeros(len(sums), np.int64)
-    scores: IntArray = (MAX_NODE_SCORE * ((sums - low) / (high - low))).astype(np.int64)
-    return scores
-
+scaled_image = _finer(image_locality)
+"""Of the bytes of the pod's images on each node, 1.16."""
 
 SCALED_FORMS: Mapping[str, ScaledForm] = {
-    "LeastRequestedPriority": _least,
-    "MostRequestedPriority": _most,
-    "BalancedResourceAllocation": _balanced,
+    "LeastRequestedPriority": _finer(least_requested),
+    "MostRequestedPriority": _finer(most_requested),
+    "BalancedResourceAllocation": _finer(balanced_resource_allocation),
     "NodeAffinityPriority": _stretched,
     "TaintTolerationPriority": _turned,
     "InterPodAffinityPriority": _between,

@@ -22,7 +22,7 @@ from clusterstate.podinfo import Controller, PodInfo
 from clusterstate.selectors.affinity_1_4 import any_tolerates_1_4
 from clusterstate.selectors.matching import any_tolerates
 from clusterstate.snapshot import Snapshot
-from priorities.normalize import normalize_reversed, turned_evidence
+from priorities.normalize import normalize_reversed, share_evidence, turned_evidence
 from priorities.score_evidence import Calculation, Explain, added, plugin_evidence, priority_evidence
 from priorities.types import (
     MAX_NODE_SCORE,
@@ -106,7 +106,10 @@ def tolerance_scores(_: PodInfo, snapshot: Snapshot, counts: IntArray) -> IntArr
         codes, values = snapshot.property_codes(soft_or_unread_taints)
         texts = [str(taints_error(values[code])) for code in codes[counts == UNREAD].tolist()]
         raise PriorityError(texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
-    most = counts.max(initial=0)
+    return _tolerant(counts, int(counts.max(initial=0)))
+
+
+def _tolerant(counts: IntArray, most: int) -> IntArray:
     if not most:
         return np.full(len(counts), MAX_PRIORITY, np.int64)
     scores: IntArray = ((1.0 - counts / most) * MAX_PRIORITY).astype(np.int64)
@@ -132,13 +135,6 @@ def _explain_taints(tolerates: Callable[[Iterable[Toleration], Taint], bool]) ->
 def _text(taint: Taint) -> str:
     pair = f"{taint.key}={taint.value}" if taint.value else taint.key
     return f"{pair}:{taint.effect}"
-
-
-def explain_tolerance_scores(_: PodInfo, __: Snapshot, counts: IntArray, at: int) -> Calculation:
-    """Of ``tolerance_scores``."""
-    most = int(counts.max(initial=0))
-    formula = f"trunc((1.0 - {int(counts[at])} / {most}) * {MAX_PRIORITY})" if most else str(MAX_PRIORITY)
-    return Calculation(formula, {"most": most})
 
 
 TOLERATION_EVIDENCE = plugin_evidence(
@@ -167,7 +163,7 @@ def make_taint_toleration_1_4(_: PriorityArgs) -> PriorityConfig:
     Upstream: 1.4 ComputeTaintTolerationPriority.
     """
     evidence = priority_evidence(
-        "TaintTolerationPriority", _explain_taints(any_tolerates_1_4), explain_tolerance_scores
+        "TaintTolerationPriority", _explain_taints(any_tolerates_1_4), share_evidence(_tolerant, "most")
     )
     return node_priority("TaintTolerationPriority", intolerable_taints_1_4, tolerance_scores, evidence)
 

@@ -21,6 +21,7 @@ from clusterstate.snapshot import Snapshot
 from clusterstate.usage import CPU, MEMORY
 from priorities.normalize import MAX_UTILIZATION, Point, curve, curve_formula, idiv, round_half_away
 from priorities.score_evidence import Calculation, Explain, RuleEvidence, added, one_row, priority_page, resource_inputs
+from priorities.tracing import formula, traced
 from priorities.types import (
     MAX_PRIORITY,
     PriorityArgs,
@@ -70,7 +71,10 @@ def utilization(pod: PodInfo, snapshot: Snapshot, resource: str) -> IntArray:
 
     cpu and memory count with the defaults of pods that do not say. A name that is no resource is 100 everywhere.
     """
-    requested, allocatable = _amounts(pod, snapshot, resource)
+    return _utilization(*_amounts(pod, snapshot, resource))
+
+
+def _utilization(requested: IntArray, allocatable: IntArray) -> IntArray:
     fits = (allocatable != 0) & (requested <= allocatable)
     unused = idiv((allocatable - requested) * MAX_UTILIZATION, np.where(fits, allocatable, 1))
     return np.where(fits, MAX_UTILIZATION - unused, MAX_UTILIZATION)
@@ -128,7 +132,7 @@ def capacity_ratio_evidence(shape: Sequence[Point], weights: dict[str, int]) -> 
             requested, allocatable = _amounts(pod, row, resource)
             inputs |= resource_inputs((resource,), requested, allocatable)
             if _on_curve(table, pod, row, resource)[0] > 0:
-                used = _utilization_formula(int(requested[0]), int(allocatable[0]))
+                used = formula(_utilization(traced(requested), traced(allocatable))[0])
                 scores.append(f"{curve_formula(used, shape)} * {weight}")
                 counted.append(str(weight))
         return Calculation(f"round(({added(scores)}) / ({added(counted)}))" if scores else "0", inputs)
@@ -146,16 +150,11 @@ def capacity_ratio_evidence_1_13(shape: Sequence[Point]) -> Explain:
         for resource in (CPU, MEMORY):
             requested, allocatable = _amounts(pod, row, resource)
             inputs |= resource_inputs((resource,), requested, allocatable)
-            scores.append(curve_formula(_utilization_formula(int(requested[0]), int(allocatable[0])), shape))
+            used = formula(_utilization(traced(requested), traced(allocatable))[0])
+            scores.append(curve_formula(used, shape))
         return Calculation(f"({added(scores)}) // 2", inputs)
 
     return explain
-
-
-def _utilization_formula(requested: int, allocatable: int) -> str:
-    if not allocatable or requested > allocatable:
-        return f"{MAX_UTILIZATION}"
-    return f"{MAX_UTILIZATION} - ({allocatable} - {requested}) * {MAX_UTILIZATION} // {allocatable}"
 
 
 def capacity_ratio_factory(

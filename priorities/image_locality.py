@@ -19,6 +19,7 @@ from clusterstate.objects import ContainerImage, ImageVolume, Node
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from priorities.score_evidence import Calculation, added, one_row, plugin_evidence, priority_evidence, size
+from priorities.tracing import formula, traced
 from priorities.types import MAX_NODE_SCORE, MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityConfigFactory
 
 MIB = 1024 * 1024
@@ -46,14 +47,23 @@ def scaled_bytes(images: Iterable[str], snapshot: Snapshot) -> IntArray:
     total = np.zeros(len(snapshot), np.int64)
     for image in images:
         sizes, nodes = snapshot.image(normalized_image_name(image))
-        total += (sizes * (nodes / max(1, snapshot.node_count))).astype(np.int64)
+        total += _scaled(sizes, nodes, snapshot)
     return total
 
 
-def image_locality(pod: PodInfo, snapshot: Snapshot) -> IntArray:
-    """(n,) 0–10. Upstream: 1.16 ImageLocalityPriorityMap."""
-    held = np.minimum(np.maximum(image_bytes(pod, snapshot), MIN_BYTES), MAX_BYTES)
-    scores: IntArray = (held - MIN_BYTES) * MAX_PRIORITY // (MAX_BYTES - MIN_BYTES)
+def _scaled(sizes: IntArray, nodes: IntArray, snapshot: Snapshot) -> IntArray:
+    scaled: IntArray = (sizes * (nodes / max(1, snapshot.node_count))).astype(np.int64)
+    return scaled
+
+
+def image_locality(pod: PodInfo, snapshot: Snapshot, best: int = MAX_PRIORITY) -> IntArray:
+    """(n,) 0–``best``. Upstream: 1.16 ImageLocalityPriorityMap, with 10."""
+    return _between(image_bytes(pod, snapshot), MAX_BYTES, best)
+
+
+def _between(held: IntArray, most: int, best: int) -> IntArray:
+    """(n,) 0–``best``: what is held, within the limits."""
+    scores: IntArray = (np.minimum(np.maximum(held, MIN_BYTES), most) - MIN_BYTES) * best // (most - MIN_BYTES)
     return scores
 
 
@@ -77,9 +87,9 @@ def make_image_locality(_: PriorityArgs) -> PriorityConfig:
     )
 
 
-def _scaled_terms(images: Iterable[str], snapshot: Snapshot) -> tuple[list[str], dict[str, Any]]:
-    """What each image adds on a snapshot's only row, and the inputs: those of ``scaled_bytes``."""
-    terms: list[str] = []
+def _shown_bytes(images: Iterable[str], snapshot: Snapshot) -> tuple[IntArray, dict[str, Any]]:
+    """Traced ``scaled_bytes`` of a snapshot's only row, and the inputs."""
+    held = traced(np.zeros(1, np.int64))
     inputs: dict[str, Any] = {}
     for image in images:
         name = normalized_image_name(image)
@@ -87,15 +97,15 @@ def _scaled_terms(images: Iterable[str], snapshot: Snapshot) -> tuple[list[str],
         bytes_here, on = int(sizes[0]), int(nodes[0])
         inputs[name] = {"size": size(bytes_here), "nodes that have it": on} if bytes_here else "not on the node"
         if bytes_here:
-            terms.append(f"trunc({bytes_here} * ({on} / {max(1, snapshot.node_count)}))")
-    return terms, inputs | {"nodes": snapshot.node_count}
+            term = _scaled(traced(sizes), traced(nodes), snapshot)
+            held = held + term if held[0] else term
+    return held, inputs | {"nodes": snapshot.node_count}
 
 
 def explain_image_locality(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
     """Of ``image_locality``."""
-    terms, inputs = _scaled_terms([c.image for c in pod.spec.containers], one_row(snapshot, at))
-    held = f"min(max({added(terms)}, {MIN_BYTES}), {MAX_BYTES})"
-    return Calculation(f"({held} - {MIN_BYTES}) * {MAX_PRIORITY} // ({MAX_BYTES} - {MIN_BYTES})", inputs)
+    held, inputs = _shown_bytes([c.image for c in pod.spec.containers], one_row(snapshot, at))
+    return Calculation(formula(_between(held, traced(MAX_BYTES), MAX_PRIORITY)[0]), inputs)
 
 
 # --- 1.20 and 1.36 -------------------------------------------------------------------------
@@ -142,20 +152,14 @@ def _of_containers(held: IntArray, containers: int) -> IntArray:
     """Without any container there is nothing between the limits, and one is exceeded or not."""
     if not containers:
         return np.where(held < MIN_BYTES, 0, MAX_NODE_SCORE)
-    most = MAX_BYTES * containers
-    scores: IntArray = (np.clip(held, MIN_BYTES, most) - MIN_BYTES) * MAX_NODE_SCORE // (most - MIN_BYTES)
-    return scores
+    return _between(held, MAX_BYTES * containers, MAX_NODE_SCORE)
 
 
 def _explain_of_containers(images: Iterable[str], containers: int, snapshot: Snapshot, at: int) -> Calculation:
     """Of ``_of_containers``."""
-    row = one_row(snapshot, at)
-    terms, inputs = _scaled_terms(images, row)
-    if not containers:
-        return Calculation(str(_of_containers(scaled_bytes(images, row), 0)[0]), inputs | {"containers": 0})
-    held = f"min(max({added(terms)}, {MIN_BYTES}), {MAX_BYTES} * {containers})"
-    span = f"({MAX_BYTES} * {containers} - {MIN_BYTES})"
-    return Calculation(f"({held} - {MIN_BYTES}) * {MAX_NODE_SCORE} // {span}", inputs)
+    held, inputs = _shown_bytes(images, one_row(snapshot, at))
+    score = formula(_of_containers(held, traced(containers))[0])
+    return Calculation(score, inputs if containers else inputs | {"containers": 0})
 
 
 def explain_image_locality_1_20(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:

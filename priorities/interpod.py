@@ -47,7 +47,16 @@ from priorities.score_evidence import (
     one_row,
     priority_evidence,
 )
-from priorities.types import MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityConfigFactory, PriorityError, Reduce
+from priorities.tracing import formula, traced
+from priorities.types import (
+    MAX_NODE_SCORE,
+    MAX_PRIORITY,
+    PriorityArgs,
+    PriorityConfig,
+    PriorityConfigFactory,
+    PriorityError,
+    Reduce,
+)
 
 
 def affinity_sums(hard_weight: int, pod: PodInfo, snapshot: Snapshot) -> IntArray:
@@ -150,18 +159,22 @@ def _picking(info: PodInfo, pod: PodInfo, hard_weight: int, key: str) -> list[tu
     return [(term, w) for term, w in terms if term.topology_key == key and compile_term(term, info.namespace)(pod)]
 
 
-def normalize_sums(_: PodInfo, __: Snapshot, sums: IntArray) -> IntArray:
-    """(n,) 0–10: ``sums`` stretched over the range from the lowest to the highest, 0 always being in it."""
-    low, high = _range(sums)
-    if low == high:
-        return np.zeros(len(sums), np.int64)
-    scores: IntArray = (MAX_PRIORITY * ((sums - low) / (high - low))).astype(np.int64)
-    return scores
+def normalize_sums(_: PodInfo, __: Snapshot, sums: IntArray, best: int = MAX_PRIORITY) -> IntArray:
+    """(n,) 0–``best``: ``sums`` stretched over the range from the lowest to the highest, 0 always being in it."""
+    return stretched(sums, *range_with_0(sums), best)
 
 
-def _range(sums: IntArray) -> tuple[int, int]:
+def range_with_0(sums: IntArray) -> tuple[int, int]:
     """(the lowest, the highest), 0 always being between them."""
     return min(0, int(sums.min(initial=0))), max(0, int(sums.max(initial=0)))
+
+
+def stretched(sums: IntArray, low: int, high: int, best: int) -> IntArray:
+    """(n,) 0–``best``: ``sums`` stretched over the range from ``low`` to ``high``; 0 when that is one number."""
+    if low == high:
+        return constant_row(0, len(sums))
+    scores: IntArray = (best * ((sums - low) / (high - low))).astype(np.int64)
+    return scores
 
 
 # --- evidence ------------------------------------------------------------------------------
@@ -207,15 +220,23 @@ def _explain(hard_weight: int) -> Explain:
     return explain
 
 
-def explain_normalized_sums(_: PodInfo, __: Snapshot, sums: IntArray, at: int) -> Calculation:
-    """Of ``normalize_sums``."""
-    low, high = _range(sums)
-    return Calculation(stretched_formula(MAX_PRIORITY, int(sums[at]), low, high), {"lowest": low, "highest": high})
+RangeOf = Callable[[IntArray], tuple[int, int]]
+"""Of sums: the lowest and the highest that counts."""
 
 
-def stretched_formula(best: int, here: int, low: int, high: int) -> str:
-    """One number stretched over a range; 0 when that is one number."""
-    return "0" if low == high else f"trunc({best} * (({here} - {low}) / ({high} - {low})))"
+def explain_stretched(range_of: RangeOf, best: int = MAX_NODE_SCORE) -> ExplainReduce:
+    """Of ``stretched``."""
+
+    def explain(_: PodInfo, __: Snapshot, sums: IntArray, at: int) -> Calculation:
+        low, high = range_of(sums)
+        score = stretched(traced(sums[at : at + 1]), traced(low), traced(high), best)[0]
+        return Calculation(formula(score), {"lowest": low, "highest": high})
+
+    return explain
+
+
+explain_normalized_sums = explain_stretched(range_with_0, MAX_PRIORITY)
+"""Of ``normalize_sums``."""
 
 
 def make_inter_pod_affinity(args: PriorityArgs) -> PriorityConfig:

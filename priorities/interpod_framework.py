@@ -6,7 +6,7 @@ sum the score is 100·(sum - lowest)/(highest - lowest), truncated; in 1.20 the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Hashable, Iterator
 from functools import partial
 
 import msgspec
@@ -32,8 +32,8 @@ from clusterstate.selectors.pod_affinity import (
     topology_keys,
 )
 from clusterstate.snapshot import Snapshot
-from priorities.interpod import explain_sums, near_by_key, stretched_formula
-from priorities.score_evidence import Calculation, Explain, ExplainReduce, plugin_evidence
+from priorities.interpod import RangeOf, explain_stretched, explain_sums, near_by_key, range_with_0, stretched
+from priorities.score_evidence import Calculation, Explain, plugin_evidence
 from priorities.types import MAX_NODE_SCORE, PriorityConfig, PriorityError, Reduce
 
 ERROR_1_20 = "parsing pod: "
@@ -158,32 +158,20 @@ def _memo() -> dict[PodInfo, TopologyScore]:
 
 def spread_out(sums: IntArray, low: int, high: int) -> IntArray:
     """(n,) 0-100: ``sums`` stretched over the range from ``low`` to ``high``; 0 when that is one number."""
-    if low == high:
-        return constant_row(0, len(sums))
-    if high - low < len(sums):
-        table = _stretched(np.arange(low, high + 1), low, high)
+    if 0 < high - low < len(sums):
+        table = stretched(np.arange(low, high + 1), low, high, MAX_NODE_SCORE)
         return table[sums - low]
-    return _stretched(sums, low, high)
-
-
-def _stretched(sums: IntArray, low: int, high: int) -> IntArray:
-    scores: IntArray = (MAX_NODE_SCORE * ((sums - low) / (high - low))).astype(np.int64)
-    return scores
+    return stretched(sums, low, high, MAX_NODE_SCORE)
 
 
 def normalize_1_20(_: PodInfo, __: Snapshot, sums: IntArray) -> IntArray:
     """Upstream: 1.20 NormalizeScore."""
-    return spread_out(sums, *range_1_20(sums))
+    return spread_out(sums, *range_with_0(sums))
 
 
 def normalize_1_36(_: PodInfo, __: Snapshot, sums: IntArray) -> IntArray:
     """Upstream: 1.36 NormalizeScore."""
     return spread_out(sums, *range_1_36(sums)) if len(sums) else sums
-
-
-def range_1_20(sums: IntArray) -> tuple[int, int]:
-    """(the lowest, the highest), 0 always being between them."""
-    return min(0, int(sums.min(initial=0))), max(0, int(sums.max(initial=0)))
 
 
 def range_1_36(sums: IntArray) -> tuple[int, int]:
@@ -222,22 +210,9 @@ def _explain(rules: TermRules, hard_weight: int) -> Explain:
     return explain
 
 
-RangeOf = Callable[[IntArray], tuple[int, int]]
-"""Of sums: the lowest and the highest that counts."""
-
-
-def _explain_stretched(range_of: RangeOf) -> ExplainReduce:
-    def explain(_: PodInfo, __: Snapshot, sums: IntArray, at: int) -> Calculation:
-        low, high = range_of(sums)
-        formula = stretched_formula(MAX_NODE_SCORE, int(sums[at]), low, high)
-        return Calculation(formula, {"lowest": low, "highest": high})
-
-    return explain
-
-
 def scoring_1_20(hard_weight: int, rules: TermRules = TERMS_1_20) -> PriorityConfig:
     """InterPodAffinity's score. Upstream: 1.19 and 1.20."""
-    return _scoring(rules, hard_weight, normalize_1_20, range_1_20)
+    return _scoring(rules, hard_weight, normalize_1_20, range_with_0)
 
 
 def scoring_1_21(rules: TermRules, hard_weight: int) -> PriorityConfig:
@@ -264,7 +239,7 @@ def _scoring(rules: TermRules, hard_weight: int, normalize: Reduce, range_of: Ra
         ),
         valuewise=True,
         pre_score=pre_score,
-        evidence=plugin_evidence("InterPodAffinity", _explain(rules, hard_weight), _explain_stretched(range_of)),
+        evidence=plugin_evidence("InterPodAffinity", _explain(rules, hard_weight), explain_stretched(range_of)),
     )
 
 
@@ -317,5 +292,5 @@ def scoring_1_36(hard_weight: int, *, ignores_others: bool, rules: TermRules = T
         ),
         valuewise=True,
         pre_score=pre_score,
-        evidence=plugin_evidence("InterPodAffinity", _explain(rules, hard_weight), _explain_stretched(range_1_36)),
+        evidence=plugin_evidence("InterPodAffinity", _explain(rules, hard_weight), explain_stretched(range_1_36)),
     )

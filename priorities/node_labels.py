@@ -23,7 +23,7 @@ from clusterstate.selectors.matching import (
 )
 from clusterstate.selectors.node_selection import preferred_term_weights, preferred_weights, preferred_weights_of
 from clusterstate.snapshot import Snapshot
-from priorities.normalize import normalize, stretched_evidence
+from priorities.normalize import normalize, share_evidence, stretched_evidence
 from priorities.score_evidence import (
     Calculation,
     Explain,
@@ -104,18 +104,14 @@ def preferred_sums_1_4(pod: PodInfo, snapshot: Snapshot) -> IntArray:
 
 def normalize_1_4(_: PodInfo, __: Snapshot, raw: IntArray) -> IntArray:
     """(n,) 10·(raw / the largest raw) in float64, truncated; 0 when none is above 0."""
-    most = raw.max(initial=0)
+    return _share_1_4(raw, int(raw.max(initial=0)))
+
+
+def _share_1_4(raw: IntArray, most: int) -> IntArray:
     if not most:
         return np.zeros(len(raw), np.int64)
     scores: IntArray = (MAX_PRIORITY * (raw / most)).astype(np.int64)
     return scores
-
-
-def explain_normalized_1_4(_: PodInfo, __: Snapshot, raw: IntArray, at: int) -> Calculation:
-    """Of ``normalize_1_4``."""
-    most = int(raw.max(initial=0))
-    formula = f"trunc({MAX_PRIORITY} * ({int(raw[at])} / {most}))" if most else "0"
-    return Calculation(formula, {"highest raw score": most})
 
 
 def no_preference_1_4(pod: PodInfo) -> int | None:
@@ -130,7 +126,7 @@ def make_node_affinity_1_4(_: PriorityArgs) -> PriorityConfig:
     """
     explain = _explain(_preferred, preferred_weights_of_1_4)
     name = "NodeAffinityPriority"
-    evidence = priority_evidence(name, explain, explain_normalized_1_4)
+    evidence = priority_evidence(name, explain, share_evidence(_share_1_4))
     return node_priority(name, preferred_sums_1_4, normalize_1_4, evidence, constant=no_preference_1_4)
 
 

@@ -3,7 +3,8 @@ to 0–10 (framework releases: 0–100), and curves of points."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -13,6 +14,7 @@ from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from priorities.score_evidence import Calculation, ExplainReduce
+from priorities.tracing import formula, traced
 from priorities.types import MAX_NODE_SCORE, MAX_PRIORITY
 
 MAX_UTILIZATION = 100
@@ -85,32 +87,37 @@ def default_normalize_reversed(_pod: PodInfo, _snapshot: Snapshot, raw: IntArray
 
 
 def _stretched(raw: IntArray, best: int) -> IntArray:
-    most = _largest(raw)
+    return _share(raw, _largest(raw), best)
+
+
+def _share(raw: IntArray, most: int, best: int) -> IntArray:
     return idiv(raw * best, most) if most else raw
 
 
 def _turned(raw: IntArray, best: int) -> IntArray:
-    most = _largest(raw)
+    return _rest(raw, _largest(raw), best)
+
+
+def _rest(raw: IntArray, most: int, best: int) -> IntArray:
     return best - idiv(raw * best, most) if most else np.full(len(raw), best, np.int64)
 
 
 def stretched_evidence(best: int) -> ExplainReduce:
     """Of ``normalize`` (best 10) and ``default_normalize`` (best 100)."""
-
-    def explain(_: PodInfo, __: Snapshot, raw: IntArray, at: int) -> Calculation:
-        most, here = _largest(raw), int(raw[at])
-        return Calculation(f"{here} * {best} // {most}" if most else f"{here}", {"highest raw score": most})
-
-    return explain
+    return share_evidence(partial(_share, best=best))
 
 
 def turned_evidence(best: int) -> ExplainReduce:
     """Of ``normalize_reversed`` (best 10) and ``default_normalize_reversed`` (best 100)."""
+    return share_evidence(partial(_rest, best=best))
+
+
+def share_evidence(scores: Callable[[IntArray, int], IntArray], heading: str = "highest raw score") -> ExplainReduce:
+    """Of scores that follow from raw ones and the highest of those, at least 0."""
 
     def explain(_: PodInfo, __: Snapshot, raw: IntArray, at: int) -> Calculation:
         most = _largest(raw)
-        formula = f"{best} - {int(raw[at])} * {best} // {most}" if most else f"{best}"
-        return Calculation(formula, {"highest raw score": most})
+        return Calculation(formula(scores(traced(raw[at : at + 1]), most)[0]), {heading: most})
 
     return explain
 

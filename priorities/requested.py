@@ -26,7 +26,8 @@ from clusterstate.snapshot import Snapshot
 from clusterstate.usage import CPU, MEMORY
 from clusterstate.volumes.volume_decision import bound_storage
 from priorities.normalize import idiv
-from priorities.score_evidence import Calculation, Explain, amount, one_row, priority_evidence, resource_inputs
+from priorities.score_evidence import Calculation, amount, one_row, priority_evidence, resource_inputs
+from priorities.tracing import formula, traced
 from priorities.types import (
     MAX_NODE_SCORE,
     MAX_PRIORITY,
@@ -48,22 +49,28 @@ def _counts(requested: IntArray, allocatable: IntArray) -> Mask:
     return fits
 
 
-def _scored(amount: IntArray, requested: IntArray, allocatable: IntArray) -> IntArray:
-    quotients = idiv(amount * MAX_PRIORITY, np.maximum(allocatable, 1))
-    quotients *= _counts(requested, allocatable)
+def least_requested(pod: PodInfo, snapshot: Snapshot, best: int = MAX_PRIORITY) -> IntArray:
+    """(n,) 0–``best``, higher where more is free. Upstream: 1.4 and 1.16 LeastRequestedPriority, with 10."""
+    return _least(*totals(pod, snapshot), best)
+
+
+def most_requested(pod: PodInfo, snapshot: Snapshot, best: int = MAX_PRIORITY) -> IntArray:
+    """(n,) 0–``best``, higher where less is free. Upstream: 1.4 and 1.16 MostRequestedPriority, with 10."""
+    return _most(*totals(pod, snapshot), best)
+
+
+def _least(requested: IntArray, allocatable: IntArray, best: int = MAX_PRIORITY) -> IntArray:
+    return _scored(allocatable - requested, requested, allocatable, best)
+
+
+def _most(requested: IntArray, allocatable: IntArray, best: int = MAX_PRIORITY) -> IntArray:
+    return _scored(requested, requested, allocatable, best)
+
+
+def _scored(amount: IntArray, requested: IntArray, allocatable: IntArray, best: int) -> IntArray:
+    quotients = idiv(amount * best, np.maximum(allocatable, 1))
+    quotients *= (allocatable != 0) & (requested <= allocatable)
     return idiv(quotients[0] + quotients[1], 2)
-
-
-def least_requested(pod: PodInfo, snapshot: Snapshot) -> IntArray:
-    """(n,) 0–10, higher where more is free. Upstream: 1.4 and 1.16 LeastRequestedPriority."""
-    requested, allocatable = totals(pod, snapshot)
-    return _scored(allocatable - requested, requested, allocatable)
-
-
-def most_requested(pod: PodInfo, snapshot: Snapshot) -> IntArray:
-    """(n,) 0–10, higher where less is free. Upstream: 1.4 and 1.16 MostRequestedPriority."""
-    requested, allocatable = totals(pod, snapshot)
-    return _scored(requested, requested, allocatable)
 
 
 def _in_use(requested: IntArray, allocatable: IntArray) -> NDArray[np.float64]:
@@ -71,21 +78,33 @@ def _in_use(requested: IntArray, allocatable: IntArray) -> NDArray[np.float64]:
     return np.where(allocatable != 0, requested / np.maximum(allocatable, 1), 1.0)
 
 
-def balanced_resource_allocation(pod: PodInfo, snapshot: Snapshot) -> IntArray:
-    """(n,) 0–10, higher where cpu and memory are used alike. Upstream: 1.16 BalancedResourceAllocation."""
-    requested, allocatable = totals(pod, snapshot)
+def balanced_resource_allocation(pod: PodInfo, snapshot: Snapshot, best: int = MAX_PRIORITY) -> IntArray:
+    """(n,) 0–``best``, higher where cpu and memory are used alike.
+
+    Upstream: 1.16 BalancedResourceAllocation, with 10, and 1.20 NodeResourcesBalancedAllocation, with 100.
+    """
+    return balanced(*totals(pod, snapshot), best)
+
+
+def balanced(requested: IntArray, allocatable: IntArray, best: int = MAX_PRIORITY) -> IntArray:
+    """(n,) 0–``best`` of (2, n) amounts."""
     cpu, memory = _in_use(requested, allocatable)
-    scores: IntArray = ((1 - np.abs(cpu - memory)) * MAX_PRIORITY).astype(np.int64)
-    scores[(cpu >= 1) | (memory >= 1)] = 0
-    return scores
+    return _unless_full((1 - np.abs(cpu - memory)) * best, (cpu >= 1) | (memory >= 1))
 
 
 def balanced_resource_allocation_1_4(pod: PodInfo, snapshot: Snapshot) -> IntArray:
     """(n,) 0–10: 10 - |…|·10, which rounds differently from (1 - |…|)·10. Upstream: 1.4 BalancedResourceAllocation."""
-    requested, allocatable = totals(pod, snapshot)
+    return _balanced_1_4(*totals(pod, snapshot))
+
+
+def _balanced_1_4(requested: IntArray, allocatable: IntArray) -> IntArray:
     cpu, memory = _in_use(requested, allocatable)
-    scores: IntArray = (MAX_PRIORITY - np.abs(cpu - memory) * MAX_PRIORITY).astype(np.int64)
-    scores[(cpu >= 1) | (memory >= 1)] = 0
+    return _unless_full(MAX_PRIORITY - np.abs(cpu - memory) * MAX_PRIORITY, (cpu >= 1) | (memory >= 1))
+
+
+def _unless_full(balance: NDArray[np.float64], full: Mask) -> IntArray:
+    scores: IntArray = balance.astype(np.int64)
+    scores[full] = 0
     return scores
 
 
@@ -97,90 +116,57 @@ def balance_with_volumes(
     Where no more volumes can be attached, or the pod has none that are counted, of cpu and memory as without the gate.
     Upstream: 1.16 to 1.21 balancedResourceScorer with BalanceAttachedNodeVolumes.
     """
-    requested, allocatable = totals(pod, snapshot)
+    return _with_volumes(*totals(pod, snapshot), attached(pod, snapshot), top)
+
+
+def _with_volumes(requested: IntArray, allocatable: IntArray, counts: IntArray | None, top: int) -> IntArray:
+    if counts is None:
+        return balanced(requested, allocatable, top)
     cpu, memory = _in_use(requested, allocatable)
-    parts: NDArray[np.float64] = np.abs(cpu - memory)
-    full = (cpu >= 1) | (memory >= 1)
-    counts = attached(pod, snapshot)
-    if counts is not None:
-        counted = counts[1] > 0
-        volumes = counts[0] / np.maximum(counts[1], 1)
-        mean = (cpu + memory + volumes) / 3
-        squares = (cpu - mean) * (cpu - mean) + (memory - mean) * (memory - mean) + (volumes - mean) * (volumes - mean)
-        parts = np.where(counted, squares / 3, parts)
-        full |= counted & (volumes >= 1)
-    scores: IntArray = ((1 - parts) * top).astype(np.int64)
-    scores[full] = 0
-    return scores
+    counted = counts[1] > 0
+    volumes = counts[0] / np.maximum(counts[1], 1)
+    mean = (cpu + memory + volumes) / 3
+    squares = (cpu - mean) * (cpu - mean) + (memory - mean) * (memory - mean) + (volumes - mean) * (volumes - mean)
+    parts = np.where(counted, squares / 3, np.abs(cpu - memory))
+    return _unless_full((1 - parts) * top, (cpu >= 1) | (memory >= 1) | (counted & (volumes >= 1)))
 
 
 # --- evidence ------------------------------------------------------------------------------
 
 
-def _inputs(pod: PodInfo, snapshot: Snapshot, at: int) -> tuple[IntArray, IntArray, dict[str, dict[str, str]]]:
-    """((2,) requested with the pod, (2,) allocatable, both as inputs) of one row."""
-    requested, allocatable = (amounts[:, 0] for amounts in totals(pod, one_row(snapshot, at)))
-    return requested, allocatable, resource_inputs((CPU, MEMORY), requested, allocatable)
+Shares = Callable[[IntArray, IntArray], IntArray]
+"""(n,) scores of (2, n) amounts: requested with the pod, and allocatable."""
 
 
-def _explain_shares(amount: str) -> Explain:
-    """Of the mean of two shares. amount: what is counted, of the names requested and allocatable."""
-
-    def explain(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
-        requested, allocatable, inputs = _inputs(pod, snapshot, at)
-        shares = [
-            f"{amount.format(requested=r, allocatable=a)} * {MAX_PRIORITY} // {a}" if counts else "0"
-            for r, a, counts in zip(requested, allocatable, _counts(requested, allocatable), strict=True)
-        ]
-        return Calculation(f"({shares[0]} + {shares[1]}) // 2", inputs)
-
-    return explain
+def explain_shares(scores: Shares, pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
+    """Of what a rule makes of cpu and memory."""
+    requested, allocatable = totals(pod, one_row(snapshot, at))
+    inputs = resource_inputs((CPU, MEMORY), requested[:, 0], allocatable[:, 0])
+    return Calculation(formula(scores(traced(requested), traced(allocatable))[0]), inputs)
 
 
-def _explain_balance(formula: str) -> Explain:
-    """formula: of ``{}``, the difference of the two shares in use."""
-
-    def explain(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
-        requested, allocatable, inputs = _inputs(pod, snapshot, at)
-        if (_in_use(requested, allocatable) >= 1).any():
-            return Calculation("0", inputs)
-        cpu, memory = (f"{r} / {a}" for r, a in zip(requested, allocatable, strict=True))
-        return Calculation(formula.format(f"abs({cpu} - {memory})"), inputs)
-
-    return explain
-
-
-def explain_with_volumes(attached: AttachedVolumes, plain: Explain, top: int = MAX_PRIORITY) -> Explain:
-    """Of ``balance_with_volumes``; plain: of the balance of cpu and memory alone."""
-
-    def explain(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
-        counts = attached(pod, one_row(snapshot, at))
-        if counts is None or counts[1, 0] <= 0:
-            return plain(pod, snapshot, at)
-        new, room = counts[:, 0].tolist()
-        requested, allocatable, inputs = _inputs(pod, snapshot, at)
-        inputs["volumes"] = {"requested": str(new), "allocatable": str(room)}
-        if (_in_use(requested, allocatable) >= 1).any() or new >= room:
-            return Calculation("0", inputs)
-        shares = [f"{r} / {a}" for r, a in (*zip(requested, allocatable, strict=True), (new, room))]
-        mean = f"({' + '.join(shares)}) / 3"
-        squares = " + ".join(f"({share} - {mean}) * ({share} - {mean})" for share in shares)
-        return Calculation(f"trunc((1 - ({squares}) / 3) * {top})", inputs)
-
-    return explain
+def explain_with_volumes(
+    attached: AttachedVolumes, pod: PodInfo, snapshot: Snapshot, at: int, top: int = MAX_PRIORITY
+) -> Calculation:
+    """Of ``balance_with_volumes``."""
+    counts = attached(pod, one_row(snapshot, at))
+    shown = None if counts is None or counts[1, 0] <= 0 else counts
+    of_volumes = partial(_with_volumes, counts=None if shown is None else traced(shown), top=top)
+    found = explain_shares(of_volumes, pod, snapshot, at)
+    if shown is None:
+        return found
+    new, room = shown[:, 0].tolist()
+    return Calculation(found.formula, {**found.inputs, "volumes": {"requested": str(new), "allocatable": str(room)}})
 
 
-LEAST, MOST = _explain_shares("({allocatable} - {requested})"), _explain_shares("{requested}")
 BALANCED_NAME = "BalancedResourceAllocation"
-BALANCED = _explain_balance(f"trunc((1 - {{}}) * {MAX_PRIORITY})")
-BALANCED_1_4 = _explain_balance(f"trunc({MAX_PRIORITY} - {{}} * {MAX_PRIORITY})")
 
 
 # --- maps ----------------------------------------------------------------------------------
 
 
-def _local(name: str, function: Callable[[PodInfo, Snapshot], IntArray], explain: Explain) -> PriorityConfig:
-    evidence = priority_evidence(name, explain)
+def _local(name: str, function: Callable[[PodInfo, Snapshot], IntArray], scores: Shares) -> PriorityConfig:
+    evidence = priority_evidence(name, partial(explain_shares, scores))
     return PriorityConfig(
         name, function, footprint=Footprint(pod_key=spec_alone, equal_for_equal_usage=True), evidence=evidence
     )
@@ -195,7 +181,7 @@ def make_least_requested(_: PriorityArgs) -> PriorityConfig:
 
     Upstream: 1.4 and 1.16 LeastRequestedPriority.
     """
-    return _local("LeastRequestedPriority", least_requested, LEAST)
+    return _local("LeastRequestedPriority", least_requested, _least)
 
 
 def make_most_requested(_: PriorityArgs) -> PriorityConfig:
@@ -207,7 +193,7 @@ def make_most_requested(_: PriorityArgs) -> PriorityConfig:
 
     Upstream: 1.4 and 1.16 MostRequestedPriority.
     """
-    return _local("MostRequestedPriority", most_requested, MOST)
+    return _local("MostRequestedPriority", most_requested, _most)
 
 
 def make_balanced_resource_allocation(_: PriorityArgs) -> PriorityConfig:
@@ -220,7 +206,7 @@ def make_balanced_resource_allocation(_: PriorityArgs) -> PriorityConfig:
 
     Upstream: 1.16 BalancedResourceAllocation.
     """
-    return _local(BALANCED_NAME, balanced_resource_allocation, BALANCED)
+    return _local(BALANCED_NAME, balanced_resource_allocation, balanced)
 
 
 def make_balanced_with_volumes(args: PriorityArgs) -> PriorityConfig:
@@ -233,7 +219,7 @@ def make_balanced_with_volumes(args: PriorityArgs) -> PriorityConfig:
         BALANCED_NAME,
         partial(balance_with_volumes, args.attached),
         footprint=Footprint(BY_ROW | Reads.STORAGE, pod_key=spec_alone, storage=bound_storage),
-        evidence=priority_evidence(BALANCED_NAME, explain_with_volumes(args.attached, BALANCED)),
+        evidence=priority_evidence(BALANCED_NAME, partial(explain_with_volumes, args.attached)),
         scaled_to_100=partial(balance_with_volumes, args.attached, top=MAX_NODE_SCORE),
     )
 
@@ -243,7 +229,7 @@ def make_balanced_resource_allocation_1_4(_: PriorityArgs) -> PriorityConfig:
 
     Upstream: 1.4 BalancedResourceAllocation.
     """
-    return _local(BALANCED_NAME, balanced_resource_allocation_1_4, BALANCED_1_4)
+    return _local(BALANCED_NAME, balanced_resource_allocation_1_4, _balanced_1_4)
 
 
 REQUESTED: dict[str, PriorityConfigFactory] = {

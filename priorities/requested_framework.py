@@ -30,6 +30,7 @@ from clusterstate.snapshot import Snapshot
 from clusterstate.usage import CPU, MEMORY, Amounts, amount, is_scalar_resource
 from priorities.normalize import MAX_UTILIZATION, Point, curve, curve_formula, idiv, round_half_away
 from priorities.score_evidence import Calculation, RuleEvidence, added, one_row, plugin_evidence, resource_inputs
+from priorities.tracing import formula, traced
 from priorities.types import MAX_NODE_SCORE
 
 Resources = Sequence[tuple[str, int]]
@@ -107,75 +108,43 @@ def _weighted(shares: IntArray, weights: Sequence[int]) -> IntArray:
 # --- 1.20 ----------------------------------------------------------------------------------
 
 
-def least_allocated_1_20(resources: Resources, pod: PodInfo, snapshot: Snapshot) -> IntArray:
-    """(n,) 0–100; of two equal names the last weight counts. Upstream: 1.20 NodeResourcesLeastAllocated."""
-    return _mean_1_20(least, resources, pod, snapshot)
-
-
 def most_1_18(requested: IntArray, allocatable: IntArray) -> IntArray:
     """The same; 0 where too much is asked for."""
     return most(requested, allocatable) * _fits(requested, allocatable)
 
 
-def most_allocated_1_18(resources: Resources, pod: PodInfo, snapshot: Snapshot) -> IntArray:
-    """(n,) 0–100; of two equal names the last weight counts. Upstream: 1.18 and 1.19 NodeResourcesMostAllocated."""
-    return _mean_1_20(most_1_18, resources, pod, snapshot)
+def mean_1_20(share: Share, resources: Resources, pod: PodInfo, snapshot: Snapshot) -> IntArray:
+    """(n,) 0–100. Every resource has its say, also where a node has none of it; of two equal names the last weight
+    counts.
 
-
-def most_allocated_1_20(resources: Resources, pod: PodInfo, snapshot: Snapshot) -> IntArray:
-    """(n,) 0–100; of two equal names the last weight counts. Upstream: 1.20 NodeResourcesMostAllocated."""
-    return _mean_1_20(most, resources, pod, snapshot)
-
-
-def _mean_1_20(share: Share, resources: Resources, pod: PodInfo, snapshot: Snapshot) -> IntArray:
-    """Every resource has its say, also where a node has none of it; of two equal names the last weight counts."""
-    weights = dict(resources)
-    shares = share(*amounts(tuple(weights), pod, snapshot))
-    return idiv(_weighted(shares, tuple(weights.values())), sum(weights.values()))
-
-
-def balanced_allocation_1_20(pod: PodInfo, snapshot: Snapshot) -> IntArray:
-    """(n,) 0–100, (1 - |T_cpu/A_cpu - T_memory/A_memory|)·100; 0 where either is in use completely.
-
-    Upstream: 1.20 NodeResourcesBalancedAllocation.
+    Upstream: 1.20 NodeResourcesLeastAllocated and NodeResourcesMostAllocated, with ``least`` and ``most``; 1.18 and
+    1.19 NodeResourcesMostAllocated, with ``most_1_18``.
     """
-    requested, allocatable = amounts(STANDARD, pod, snapshot)
-    cpu, memory = in_use(requested, allocatable)
-    scores: IntArray = ((1 - np.abs(cpu - memory)) * MAX_NODE_SCORE).astype(np.int64)
-    scores[(cpu >= 1) | (memory >= 1)] = 0
-    return scores
+    weights = dict(resources)
+    return _mean(share(*amounts(tuple(weights), pod, snapshot)), tuple(weights.values()))
 
 
-def in_use(requested: IntArray, allocatable: IntArray) -> NDArray[np.float64]:
-    """Elementwise the share in use; 1.0 where nothing is allocatable."""
-    return np.where(allocatable != 0, requested / np.maximum(allocatable, 1), 1.0)
+def _mean(shares: IntArray, weights: Sequence[int]) -> IntArray:
+    return idiv(_weighted(shares, weights), sum(weights) or 1)
 
 
 # --- 1.36 ----------------------------------------------------------------------------------
 
 
-def least_allocated_1_36(
-    resources: Resources, pod: PodInfo, snapshot: Snapshot, devices: Devices = no_devices
+def mean_1_36(
+    share: Share, resources: Resources, pod: PodInfo, snapshot: Snapshot, devices: Devices = no_devices
 ) -> IntArray:
-    """(n,) 0–100 over the resources that a node has. Upstream: 1.36 NodeResourcesFit, strategy LeastAllocated."""
-    return _mean_1_36(least, resources, pod, snapshot, devices)
+    """(n,) 0–100 over the resources that a node has.
 
-
-def most_allocated_1_36(
-    resources: Resources, pod: PodInfo, snapshot: Snapshot, devices: Devices = no_devices
-) -> IntArray:
-    """(n,) 0–100 over the resources that a node has. Upstream: 1.36 NodeResourcesFit, strategy MostAllocated."""
-    return _mean_1_36(most, resources, pod, snapshot, devices)
-
-
-def _mean_1_36(share: Share, resources: Resources, pod: PodInfo, snapshot: Snapshot, devices: Devices) -> IntArray:
+    Upstream: 1.36 NodeResourcesFit, strategies LeastAllocated and MostAllocated, with ``least`` and ``most``.
+    """
     resources, requested, allocatable = considered_1_36(resources, pod, snapshot, devices)
     weights = [weight for _, weight in resources]
     there = allocatable != 0
-    total = _weighted(share(requested, allocatable), weights)
+    shares = share(requested, allocatable)
     if there.all():
-        return idiv(total, sum(weights) or 1)
-    return idiv(total, np.maximum(_weighted(there.astype(np.int64), weights), 1))
+        return _mean(shares, weights)
+    return idiv(_weighted(shares, weights), np.maximum(_weighted(there.astype(np.int64), weights), 1))
 
 
 def requested_to_capacity_ratio_1_36(
@@ -194,10 +163,14 @@ def requested_to_capacity_ratio_1_36(
 
 def on_curve(table: IntArray, requested: IntArray, allocatable: IntArray) -> IntArray:
     """Elementwise the score by the curve; 0 where nothing is allocatable."""
+    scores: IntArray = table[np.clip(_utilization(requested, allocatable), 0, MAX_UTILIZATION)] * (allocatable != 0)
+    return scores
+
+
+def _utilization(requested: IntArray, allocatable: IntArray) -> IntArray:
     used = idiv(requested * MAX_UTILIZATION, np.maximum(allocatable, 1))
     used[requested > allocatable] = MAX_UTILIZATION
-    scores: IntArray = table[np.clip(used, 0, MAX_UTILIZATION)] * (allocatable != 0)
-    return scores
+    return used
 
 
 def pod_without_overhead(pod: PodInfo) -> PodInfo:
@@ -363,80 +336,36 @@ def _deviation(shares: NDArray[np.float64], there: Mask) -> NDArray[np.float64]:
 
 # --- evidence ------------------------------------------------------------------------------
 
-ShareFormula = Callable[[int, int], str]
-"""What a ``Share`` gives for one requested and one allocatable amount."""
 
-
-def least_formula(requested: int, allocatable: int) -> str:
-    """Of ``least``."""
-    if not allocatable or requested > allocatable:
-        return "0"
-    return f"({allocatable} - {requested}) * {MAX_NODE_SCORE} // {allocatable}"
-
-
-def most_formula(requested: int, allocatable: int) -> str:
-    """Of ``most``."""
-    if not allocatable:
-        return "0"
-    return f"min({requested}, {allocatable}) * {MAX_NODE_SCORE} // {allocatable}"
-
-
-def most_formula_1_18(requested: int, allocatable: int) -> str:
-    """Of ``most_1_18``."""
-    return most_formula(requested, allocatable) if requested <= allocatable else "0"
-
-
-def _share_formulas(formula: ShareFormula, requested: IntArray, allocatable: IntArray) -> list[str]:
-    """Of (k,) amounts."""
-    return [formula(r, a) for r, a in zip(requested.tolist(), allocatable.tolist(), strict=True)]
-
-
-def _weighted_formula(scores: Sequence[str], weights: Sequence[int]) -> str:
-    """``s1 + s2 * 3``; 0 without any."""
-    pairs = zip(scores, weights, strict=True)
-    return added([score if weight == 1 else f"{score} * {weight}" for score, weight in pairs])
-
-
-def _mean_formula(mean: str, scores: Sequence[str], weights: Sequence[int]) -> str:
-    """mean: of the weighted sum and the sum of the weights; 0 where nothing weighs anything."""
+def _shown(share: Share, requested: IntArray, allocatable: IntArray, weights: Sequence[int]) -> str:
+    """How the weighted mean of (k,) amounts comes about; 0 where nothing weighs anything."""
     if not sum(weights):
         return "0"
-    return mean.format(_weighted_formula(scores, weights), added([str(weight) for weight in weights]))
+    there = (allocatable != 0)[:, None]
+    shares = share(traced(requested)[:, None], traced(allocatable)[:, None]) * there
+    return formula(_mean(shares, traced(weights).tolist())[0])
 
 
-def mean_evidence_1_20(name: str, formula: ShareFormula, resources: Resources) -> RuleEvidence:
-    """Of ``least_allocated_1_20`` and ``most_allocated_1_20``."""
+def mean_evidence_1_20(name: str, share: Share, resources: Resources) -> RuleEvidence:
+    """Of ``mean_1_20``."""
 
     def explain(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
         weights = dict(resources)
         requested, allocatable = (a[:, 0] for a in amounts(tuple(weights), pod, one_row(snapshot, at)))
-        scores = _share_formulas(formula, requested, allocatable)
-        mean = _mean_formula("({}) // ({})", scores, tuple(weights.values()))
+        mean = _shown(share, requested, allocatable, tuple(weights.values()))
         return Calculation(mean, resource_inputs(weights, requested, allocatable))
 
     return plugin_evidence(name, explain)
 
 
-def explain_balance_1_20(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
-    """Of ``balanced_allocation_1_20``."""
-    requested, allocatable = (a[:, 0] for a in amounts(STANDARD, pod, one_row(snapshot, at)))
-    inputs = resource_inputs(STANDARD, requested, allocatable)
-    if (in_use(requested, allocatable) >= 1).any():
-        return Calculation("0", inputs)
-    cpu, memory = (f"{r} / {a}" for r, a in zip(requested, allocatable, strict=True))
-    return Calculation(f"trunc((1 - abs({cpu} - {memory})) * {MAX_NODE_SCORE})", inputs)
-
-
-def mean_evidence_1_36(name: str, formula: ShareFormula, resources: Resources, devices: Devices) -> RuleEvidence:
-    """Of ``least_allocated_1_36`` and ``most_allocated_1_36``."""
+def mean_evidence_1_36(name: str, share: Share, resources: Resources, devices: Devices) -> RuleEvidence:
+    """Of ``mean_1_36``."""
 
     def explain(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
         counted, *arrays = considered_1_36(resources, pod, one_row(snapshot, at), devices)
         requested, allocatable = (a[:, 0] for a in arrays)
         there = np.flatnonzero(allocatable)
-        scores = _share_formulas(formula, requested[there], allocatable[there])
-        weights = [counted[i][1] for i in there.tolist()]
-        mean = _mean_formula("({}) // ({})", scores, weights)
+        mean = _shown(share, requested[there], allocatable[there], [counted[i][1] for i in there.tolist()])
         return Calculation(mean, resource_inputs([n for n, _ in counted], requested, allocatable))
 
     return plugin_evidence(name, explain)
@@ -449,19 +378,15 @@ def ratio_evidence_1_36(name: str, shape: Sequence[Point], resources: Resources,
     def explain(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
         counted, *arrays = considered_1_36(resources, pod, one_row(snapshot, at), devices)
         requested, allocatable = (a[:, 0] for a in arrays)
-        have = np.flatnonzero(on_curve(table, requested, allocatable)).tolist()
-        scores = [curve_formula(_utilization_formula(int(requested[i]), int(allocatable[i])), shape) for i in have]
-        weights = [counted[i][1] for i in have]
-        mean = _mean_formula("round(({}) / ({}))", scores, weights)
+        have = np.flatnonzero(on_curve(table, requested, allocatable))
+        used = _utilization(traced(requested[have]), traced(allocatable[have]))
+        scores = [curve_formula(formula(each), shape) for each in used]
+        weights = [counted[i][1] for i in have.tolist()]
+        terms = [text if weight == 1 else f"{text} * {weight}" for text, weight in zip(scores, weights, strict=True)]
+        mean = f"round(({added(terms)}) / ({added(list(map(str, weights)))}))" if sum(weights) else "0"
         return Calculation(mean, resource_inputs([n for n, _ in counted], requested, allocatable))
 
     return plugin_evidence(name, explain)
-
-
-def _utilization_formula(requested: int, allocatable: int) -> str:
-    if requested > allocatable:
-        return f"{MAX_UTILIZATION}"
-    return f"{requested} * {MAX_UTILIZATION} // {allocatable}"
 
 
 def balance_evidence_1_22(

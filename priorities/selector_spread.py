@@ -43,6 +43,7 @@ from priorities.score_evidence import (
     priority_evidence,
     zone_text,
 )
+from priorities.tracing import formula, traced
 from priorities.types import (
     MAX_NODE_SCORE,
     MAX_PRIORITY,
@@ -99,11 +100,11 @@ def _scores(counts: IntArray, snapshot: Snapshot, zone: Callable[[Node], Hashabl
     """(n,) 0–``best``."""
     if not counts.any():
         return constant_row(best, len(counts))
-    scores = _part(counts, best)
+    scores = _part(counts, counts.max(), best)
     codes, zones = snapshot.property_codes(zone)
     if codes.any():
         per_zone = _by_zone(counts, codes, zones)
-        zoned = scores * (1.0 - ZONE_WEIGHT) + (ZONE_WEIGHT * _part(per_zone, best))[codes]
+        zoned = scores * (1.0 - ZONE_WEIGHT) + (ZONE_WEIGHT * _part(per_zone, per_zone.max(), best))[codes]
         scores = np.where(codes != ABSENT, zoned, scores)
     return scores.astype(np.int64)
 
@@ -115,13 +116,9 @@ def _by_zone(counts: IntArray, codes: IntArray, zones: list[Any]) -> NDArray[Any
     return per_zone
 
 
-def _part(counts: IntArray | NDArray[np.float64], best: int) -> NDArray[np.float64]:
-    """(n,) float64 0–``best``, higher where less is counted."""
-    most = counts.max()
-    if not most:
-        return np.full(len(counts), float(best))
-    part: NDArray[np.float64] = best * ((most - counts) / most)
-    return part
+def _part(counts: NDArray[Any], most: float, best: int) -> NDArray[Any]:
+    """(n,) 0–``best``, higher where less of the most is counted."""
+    return best * ((most - counts) / most) if most else np.full(len(counts), best)
 
 
 # --- 1.20 ----------------------------------------------------------------------------------
@@ -185,22 +182,21 @@ def _explain_spread(zone: Callable[[Node], Hashable | None], best: int) -> Expla
         inputs: dict[str, Any] = {"pods on the node": here, "most on a node": most}
         if not most:
             return Calculation(str(best), inputs)
-        part = _part_formula(here, most, best)
+        part = _shown(here, most, best)
         codes, zones = snapshot.property_codes(zone)
         if codes[at] == ABSENT:
             return Calculation(f"trunc({part})", inputs | {"zone": "none"})
         per_zone = _by_zone(counts, codes, zones)
         in_zone, most = int(per_zone[codes[at]]), int(per_zone.max())
         inputs |= {"zone": zone_text(zones[codes[at]]), "pods in the zone": in_zone, "most in a zone": most}
-        zoned = _part_formula(in_zone, most, best) if most else f"{best}"
+        zoned = _shown(in_zone, most, best)
         return Calculation(f"trunc({part} * (1.0 - 2.0 / 3.0) + 2.0 / 3.0 * ({zoned}))", inputs)
 
     return explain
 
 
-def _part_formula(count: int, most: int, best: int) -> str:
-    """Of ``_part``."""
-    return f"{best} * (({most} - {count}) / {most})"
+def _shown(count: int, most: int, best: int) -> str:
+    return formula(_part(traced(np.array([count])), most, best)[0])
 
 
 def _selectors_1_20(find: FindSelector, pod: PodInfo, snapshot: Snapshot) -> list[Matcher]:

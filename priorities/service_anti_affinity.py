@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.footprint import Footprint
@@ -31,6 +32,7 @@ from priorities.score_evidence import (
     pods_evidence,
     priority_page,
 )
+from priorities.tracing import formula, traced
 from priorities.types import MAX_NODE_SCORE, MAX_PRIORITY, Map, PriorityArgs, PriorityConfig, PriorityFactory, Reduce
 
 HEADING = "selectors of the service"
@@ -53,14 +55,16 @@ def anti_affinity_scores(label: str, snapshot: Snapshot, counts: IntArray) -> In
     """(n,) 0–10 from the counts of all feasible rows. Upstream: 1.16 CalculateAntiAffinityPriorityReduce."""
     codes, index = snapshot.label_codes(label)
     total = int(counts.sum())
-    if total:
-        per_value = np.bincount(codes, weights=counts, minlength=len(index) + 1)
-        table = (MAX_PRIORITY * ((total - per_value) / total)).astype(np.int64)
-    else:
-        table = np.full(len(index) + 1, MAX_PRIORITY, np.int64)
+    per_value = np.bincount(codes, weights=counts, minlength=len(index) + 1)
+    table = _away(per_value, total, MAX_PRIORITY).astype(np.int64)
     table[ABSENT] = 0
     scores: IntArray = table[codes]
     return scores
+
+
+def _away(here: NDArray[Any], total: int, best: int) -> NDArray[Any]:
+    """(m,) 0–``best``, lower where more of all pods are."""
+    return best * ((total - here) / total) if total else np.full(len(here), best)
 
 
 # --- 1.4 -----------------------------------------------------------------------------------
@@ -132,10 +136,8 @@ def anti_affinity_scores_1_20(labels: tuple[str, ...], snapshot: Snapshot, count
     sums = np.zeros(len(counts), np.float64)
     for label in labels:
         codes, index = snapshot.label_codes(label)
-        table = np.full(len(index) + 1, float(MAX_NODE_SCORE))
-        if total:
-            per_value = np.bincount(codes, weights=counts, minlength=len(table))
-            table = MAX_NODE_SCORE * ((total - per_value) / total)
+        per_value = np.bincount(codes, weights=counts, minlength=len(index) + 1)
+        table = _away(per_value, total, MAX_NODE_SCORE)
         table[ABSENT] = 0
         sums += table[codes] / len(labels)
     return sums.astype(np.int64)
@@ -159,10 +161,8 @@ def _explain_scores(label: str) -> ExplainReduce:
         has, here, inputs = _shared(label, snapshot, counts, at)
         total = int(counts.sum())
         inputs |= {"pods of the service on feasible nodes": total}
-        if not has:
-            return Calculation("0", inputs)
-        formula = f"trunc({MAX_PRIORITY} * (({total} - {here}) / {total}))" if total else str(MAX_PRIORITY)
-        return Calculation(formula, inputs)
+        score = _away(traced(np.array([here])), total, MAX_PRIORITY).astype(np.int64)[0]
+        return Calculation(formula(score) if has else "0", inputs)
 
     return explain
 
@@ -192,8 +192,8 @@ def _explain_mean_1_20(labels: tuple[str, ...]) -> ExplainReduce:
         for label in labels:
             has, here, counted = _shared(label, snapshot, counts, at)
             inputs |= counted
-            part = f"{MAX_NODE_SCORE} * (({total} - {here}) / {total})" if total else f"{MAX_NODE_SCORE}"
-            parts.append(f"{part if has else '0'} / {len(labels)}")
+            part = formula(_away(traced(np.array([here])), total, MAX_NODE_SCORE)[0]) if has else "0"
+            parts.append(f"{part} / {len(labels)}")
         return Calculation(f"trunc({added(parts)})", inputs)
 
     return explain

@@ -56,6 +56,7 @@ from priorities.score_evidence import (
     priority_evidence,
     selector_text,
 )
+from priorities.tracing import formula, traced
 from priorities.types import (
     MAX_NODE_SCORE,
     MAX_PRIORITY,
@@ -152,15 +153,12 @@ def explain_sums(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
 
 def explain_scores(pod: PodInfo, _: Snapshot, sums: IntArray, at: int) -> Calculation:
     """Of ``spread_scores``."""
-    here = int(sums[at])
-    if not constraints_of(pod, SOFT) or here == UNQUALIFIED:
+    if not constraints_of(pod, SOFT) or sums[at] == UNQUALIFIED:
         return Calculation("0")
     counted = sums[sums != UNQUALIFIED]
     total, low = int(counted.sum()), int(counted.min())
-    inputs = {"sum over the nodes": total, "lowest": low}
-    if total == low:
-        return Calculation(str(MAX_PRIORITY), inputs)
-    return Calculation(f"trunc({MAX_PRIORITY} * (({total} - {here}) / ({total} - {low})))", inputs)
+    score = _evened(traced(sums[at : at + 1]), traced(total), traced(low), MAX_PRIORITY)[0]
+    return Calculation(formula(score), {"sum over the nodes": total, "lowest": low})
 
 
 def make_even_pods_spread(_: PriorityArgs) -> PriorityConfig:
@@ -255,12 +253,13 @@ def _normalised(raw: IntArray, counted: IntArray) -> IntArray:
     if not len(counted):
         return np.zeros(len(raw), np.int64)
     low, high = int(counted.min()), int(counted.max())
-    if high <= 0:
-        return np.full(len(raw), MAX_NODE_SCORE, np.int64)
-    if high - low < len(counted) == len(raw):
-        table: IntArray = MAX_NODE_SCORE * (low + high - np.arange(low, high + 1)) // high
-        return table[raw - low]
-    return MAX_NODE_SCORE * (low + high - raw) // high
+    if high > 0 and high - low < len(counted) == len(raw):
+        return _turned(np.arange(low, high + 1), low, high)[raw - low]
+    return _turned(raw, low, high)
+
+
+def _turned(raw: IntArray, low: int, high: int) -> IntArray:
+    return MAX_NODE_SCORE * (low + high - raw) // high if high > 0 else np.full(len(raw), MAX_NODE_SCORE, np.int64)
 
 
 # --- evidence ------------------------------------------------------------------------------
@@ -305,10 +304,8 @@ def _explain_scores(snapshot: Snapshot, plan: SoftPlan, raw: IntArray, at: int) 
         return Calculation("0", {"left out": "a topology key is missing"})
     counted = raw if ignored is None else raw[~ignored]
     low, high = int(counted.min()), int(counted.max())
-    inputs = {"lowest": low, "highest": high}
-    if high <= 0:
-        return Calculation(str(MAX_NODE_SCORE), inputs)
-    return Calculation(f"{MAX_NODE_SCORE} * ({low} + {high} - {int(raw[at])}) // {high}", inputs)
+    score = _turned(traced(raw[at : at + 1]), traced(low), traced(high))[0]
+    return Calculation(formula(score), {"lowest": low, "highest": high})
 
 
 # --- the rule of each release --------------------------------------------------------------

@@ -25,6 +25,7 @@ from clusterstate.volumes.claims import VolumeError, claim_class, leads_to_claim
 from clusterstate.volumes.volume_decision import RULES_1_36, all_claims
 from priorities.normalize import MAX_UTILIZATION, Point, curve, curve_formula, idiv, round_half_away, scaled
 from priorities.score_evidence import Calculation, RuleEvidence, added, one_row, plugin_evidence, size
+from priorities.tracing import formula, traced
 from priorities.types import MAX_PRIORITY
 
 NOTHING = -1
@@ -78,20 +79,10 @@ class _Storage(msgspec.Struct):
     def none(cls, size: int) -> _Storage:
         return cls(np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(size, np.bool_))
 
-    def utilization(self) -> IntArray:
-        fits = self._fits()
-        percent = idiv(self.requested * MAX_UTILIZATION, np.where(fits, self.capacity, 1))
-        return np.where(fits, percent, MAX_UTILIZATION)
 
-    def _fits(self) -> Mask:
-        fits: Mask = (self.capacity != 0) & (self.requested <= self.capacity)
-        return fits
-
-    def formula(self) -> str:
-        """The utilization of the only row."""
-        if not self._fits()[0]:
-            return str(MAX_UTILIZATION)
-        return f"{self.requested[0]} * {MAX_UTILIZATION} // {self.capacity[0]}"
+def _utilization(requested: IntArray, capacity: IntArray) -> IntArray:
+    fits = (capacity != 0) & (requested <= capacity)
+    return np.where(fits, idiv(requested * MAX_UTILIZATION, np.where(fits, capacity, 1)), MAX_UTILIZATION)
 
 
 def storage_scores(table: IntArray, pod: PodInfo, snapshot: Snapshot) -> IntArray:
@@ -110,7 +101,7 @@ def volume_scores_1_21(table: IntArray, rules: BindingRules, pod: PodInfo, snaps
 def _scores(table: IntArray, classes: Mapping[str, _Storage], size: int) -> IntArray:
     total, count = np.zeros(size, np.int64), np.zeros(size, np.int64)
     for storage in classes.values():
-        total += np.where(storage.counts, table[storage.utilization()], 0)
+        total += np.where(storage.counts, table[_utilization(storage.requested, storage.capacity)], 0)
         count += storage.counts
     return round_half_away(total / np.maximum(count, 1))
 
@@ -178,7 +169,8 @@ def _evidence(shape: Sequence[Point], by_class: Callable[[PodInfo, Snapshot], Ma
     def explain(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
         classes = by_class(pod, one_row(snapshot, at))
         there = {name: storage for name, storage in classes.items() if storage.counts[0]}
-        scores = [curve_formula(storage.formula(), points) for storage in there.values()]
+        used = [_utilization(traced(storage.requested), traced(storage.capacity))[0] for storage in there.values()]
+        scores = [curve_formula(formula(each), points) for each in used]
         inputs = {
             name or "no class": {
                 "requested": size(int(storage.requested[0])),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,14 +16,14 @@ from clusterstate.podinfo import ReleaseView
 from kubescheduler.releases import v1_20, v1_36
 from priorities.capacity_ratio import capacity_ratio
 from priorities.normalize import curve, scaled
+from priorities.requested import balanced_resource_allocation
 from priorities.requested_framework import (
     asks_for_any_1_36,
-    balanced_allocation_1_20,
     balanced_allocation_1_36,
-    least_allocated_1_20,
-    least_allocated_1_36,
-    most_allocated_1_20,
-    most_allocated_1_36,
+    least,
+    mean_1_20,
+    mean_1_36,
+    most,
     requested_to_capacity_ratio_1_36,
 )
 from tests.support.build import Cluster, make_node, make_pod, resources
@@ -30,6 +31,9 @@ from tests.support.build import Cluster, make_node, make_pod, resources
 GPU = "example.com/gpu"
 BOTH = (("cpu", 1), ("memory", 1))
 RISING = curve(scaled(((0, 0), (100, 10))))
+balanced_allocation_1_20 = partial(balanced_resource_allocation, best=100)
+least_allocated_1_20, most_allocated_1_20 = partial(mean_1_20, least), partial(mean_1_20, most)
+least_allocated_1_36, most_allocated_1_36 = partial(mean_1_36, least), partial(mean_1_36, most)
 
 
 def amounts(**given_: int) -> ResourceList:
@@ -215,13 +219,13 @@ def test_balanced_1_36_equals_its_definition(
 
 WEIGHTED = tuple((name, weight) for weight, name in enumerate(NAMES, 1))
 
-RULES_1_36 = {
+RULES_1_36: dict[str, Any] = {
     "least": lambda *seen: least_allocated_1_36(WEIGHTED, *seen),
     "most": lambda *seen: most_allocated_1_36(WEIGHTED, *seen),
     "ratio": lambda *seen: requested_to_capacity_ratio_1_36(RISING, WEIGHTED, *seen),
     "balanced": lambda *seen: balanced_allocation_1_36(NAMES, *seen),
 }
-RULES_1_20 = {
+RULES_1_20: dict[str, Any] = {
     "least": lambda *seen: least_allocated_1_20(WEIGHTED, *seen),
     "most": lambda *seen: most_allocated_1_20(WEIGHTED, *seen),
     "ratio": lambda *seen: capacity_ratio(RISING, dict(WEIGHTED), *seen),

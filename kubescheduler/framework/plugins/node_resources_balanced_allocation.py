@@ -22,18 +22,22 @@ from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from kubescheduler.framework.plugins.signed_fields import signed_resources
 from predicates.types import attached_last
-from priorities.requested import balance_with_volumes, explain_with_volumes
+from priorities.requested import (
+    balance_with_volumes,
+    balanced,
+    balanced_resource_allocation,
+    explain_shares,
+    explain_with_volumes,
+)
 from priorities.requested_framework import (
     Devices,
     amounts_1_22,
     asks_for_any_1_36,
     balance_evidence_1_22,
     balance_evidence_1_36,
-    balanced_allocation_1_20,
     balanced_allocation_1_22,
     balanced_allocation_1_36,
     devices_for,
-    explain_balance_1_20,
     no_devices,
     reads_of,
 )
@@ -65,9 +69,9 @@ def node_resources_balanced_allocation_1_20(_: object, handle: Handle) -> Column
         return ColumnPlugin(NAME, POINTS_1_20, scoring=_with_volumes(handle))
     scoring = PriorityConfig(
         NAME,
-        balanced_allocation_1_20,
+        partial(balanced_resource_allocation, best=MAX_NODE_SCORE),
         footprint=Footprint(pod_key=spec_alone, equal_for_equal_usage=True),
-        evidence=plugin_evidence(NAME, explain_balance_1_20),
+        evidence=plugin_evidence(NAME, partial(explain_shares, partial(balanced, best=MAX_NODE_SCORE))),
     )
     return ColumnPlugin(NAME, POINTS_1_20, scoring=scoring)
 
@@ -80,7 +84,7 @@ def _with_volumes(handle: Handle) -> PriorityConfig:
         NAME,
         partial(balance_with_volumes, attached, top=MAX_NODE_SCORE),
         footprint=Footprint(BY_ROW | Reads.STORAGE, pod_key=spec_alone, storage=bound_storage),
-        evidence=plugin_evidence(NAME, explain_with_volumes(attached, explain_balance_1_20, MAX_NODE_SCORE)),
+        evidence=plugin_evidence(NAME, partial(explain_with_volumes, attached, top=MAX_NODE_SCORE)),
     )
 
 

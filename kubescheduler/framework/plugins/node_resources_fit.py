@@ -60,11 +60,10 @@ from priorities.normalize import curve, scaled
 from priorities.requested_framework import (
     Devices,
     devices_for,
-    least_allocated_1_36,
-    least_formula,
+    least,
+    mean_1_36,
     mean_evidence_1_36,
-    most_allocated_1_36,
-    most_formula,
+    most,
     no_devices,
     pod_without_overhead,
     ratio_evidence_1_36,
@@ -144,7 +143,8 @@ def node_resources_fit_1_22(args: NodeResourcesFitArgs | None, handle: Handle) -
     if strategy.type not in STRATEGIES:
         raise ConfigError(f"scoring strategy {strategy.type} is not supported")
     strategy = msgspec.structs.replace(strategy, resources=tuple(dict(strategy.resources).items()))
-    score, counts_overhead = _strategy(strategy, no_devices), handle.feature_gates.get("PodOverhead", True)
+    score, evidence = _strategy(strategy, no_devices)
+    counts_overhead = handle.feature_gates.get("PodOverhead", True)
 
     def bare(pod: PodInfo) -> PodInfo:
         return pod_without_overhead(pod) if counts_overhead and pod.spec.overhead else pod
@@ -152,7 +152,6 @@ def node_resources_fit_1_22(args: NodeResourcesFitArgs | None, handle: Handle) -
     def explain(pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
         return evidence.score(bare(pod), snapshot, at)
 
-    evidence = _evidence(strategy, no_devices)
     scoring = PriorityConfig(
         NAME,
         lambda pod, snapshot: score(bare(pod), snapshot),
@@ -272,11 +271,12 @@ def _fit(args: NodeResourcesFitArgs | None, handle: Handle, *, helpless: bool) -
         beyond=partial(rule.beyond_allocatable_1_36, ignored=ignored, backed=backed) if helpless else None,
         evidence=filter_evidence(NAME, partial(rule.explain_shortage_1_36, backed)),
     )
+    score, evidence = _strategy(strategy, devices)
     scoring = PriorityConfig(
         NAME,
-        _strategy(strategy, devices),
+        score,
         footprint=Footprint(reads_of(devices), pod_key=spec_alone, equal_for_equal_usage=devices is no_devices),
-        evidence=_evidence(strategy, devices),
+        evidence=evidence,
     )
     return ColumnPlugin(
         NAME, POINTS_1_36, check, scoring, filter_alone=UNPREPARED, sign=signed_resources(handle.feature_gates)
@@ -297,21 +297,15 @@ def _always_alone(_: PodInfo, __: Snapshot) -> bool:
     return True
 
 
-def _strategy(strategy: ScoringStrategy, devices: Devices) -> Map:
-    if strategy.type == "LeastAllocated":
-        return partial(least_allocated_1_36, strategy.resources, devices=devices)
-    if strategy.type == "MostAllocated":
-        return partial(most_allocated_1_36, strategy.resources, devices=devices)
-    table = curve(scaled(strategy.shape or ()))
-    return partial(requested_to_capacity_ratio_1_36, table, strategy.resources, devices=devices)
-
-
-def _evidence(strategy: ScoringStrategy, devices: Devices) -> RuleEvidence:
-    if strategy.type == "LeastAllocated":
-        return mean_evidence_1_36(NAME, least_formula, strategy.resources, devices)
-    if strategy.type == "MostAllocated":
-        return mean_evidence_1_36(NAME, most_formula, strategy.resources, devices)
-    return ratio_evidence_1_36(NAME, scaled(strategy.shape or ()), strategy.resources, devices)
+def _strategy(strategy: ScoringStrategy, devices: Devices) -> tuple[Map, RuleEvidence]:
+    shares = {"LeastAllocated": least, "MostAllocated": most}
+    if strategy.type in shares:
+        share, resources = shares[strategy.type], strategy.resources
+        score = partial(mean_1_36, share, resources, devices=devices)
+        return score, mean_evidence_1_36(NAME, share, resources, devices)
+    shape = scaled(strategy.shape or ())
+    score = partial(requested_to_capacity_ratio_1_36, curve(shape), strategy.resources, devices=devices)
+    return score, ratio_evidence_1_36(NAME, shape, strategy.resources, devices)
 
 
 # --- args --------------------------------------------------------------------------------------

@@ -13,9 +13,6 @@ import msgspec
 
 from clusterstate.errors import ConfigError
 from clusterstate.footprint import Footprint, spec_alone
-from clusterstate.growable import IntArray
-from clusterstate.podinfo import PodInfo
-from clusterstate.snapshot import Snapshot
 from kubescheduler.framework.args.document_schema import (
     CPU_AND_MEMORY,
     RESOURCES,
@@ -35,17 +32,14 @@ from priorities.capacity_ratio import capacity_ratio, capacity_ratio_evidence
 from priorities.normalize import curve, scaled
 from priorities.requested import explain_resource_limits, resource_limits, unlimited
 from priorities.requested_framework import (
-    ShareFormula,
-    least_allocated_1_20,
-    least_allocated_1_36,
-    least_formula,
+    Share,
+    least,
+    mean_1_20,
+    mean_1_36,
     mean_evidence_1_20,
     mean_evidence_1_36,
-    most_allocated_1_18,
-    most_allocated_1_20,
-    most_allocated_1_36,
-    most_formula,
-    most_formula_1_18,
+    most,
+    most_1_18,
     no_devices,
     ratio_evidence_1_36,
     requested_to_capacity_ratio_1_36,
@@ -57,9 +51,6 @@ from priorities.types import Map, PriorityConfig
 
 NODE_RESOURCES_LEAST_ALLOCATED = "NodeResourcesLeastAllocated"
 NODE_RESOURCES_LEAST_ALLOCATED_POINTS = frozenset({Point.SCORE})
-
-MeanScore = Callable[[Resources, PodInfo, Snapshot], IntArray]
-"""(n,) 0-100, the weighted mean of what the resources score."""
 
 
 class NodeResourcesLeastAllocatedArgs(msgspec.Struct, frozen=True):
@@ -91,31 +82,25 @@ def weight_errors_1_21(resources: Resources) -> Iterator[FieldError]:
             yield invalid(f"resources[{at}].weight", weight, text)
 
 
-def mean_of_present_1_22(
-    name: str,
-    given: Resources,
-    score: MeanScore,
-    formula: ShareFormula,
-) -> ColumnPlugin:
+def _mean_of_present_1_22(name: str, given: Resources, share: Share) -> ColumnPlugin:
     """Of NodeResourcesLeastAllocated and NodeResourcesMostAllocated of 1.22, the last weight of a resource counting.
 
     Raises ConfigError for a weight outside 1-100.
     """
     refuse(weight_errors_1_21(given))
     resources = tuple(dict(given).items())
-    return _scoring(name, partial(score, resources), mean_evidence_1_36(name, formula, resources, no_devices))
+    return _scoring(name, partial(mean_1_36, share, resources), mean_evidence_1_36(name, share, resources, no_devices))
 
 
-def mean_1_20(
+def _mean_1_20(
     name: str,
     resources: Resources,
-    score: MeanScore,
-    formula: ShareFormula,
+    share: Share,
     errors: Callable[[Resources], Iterator[FieldError]] = weight_errors,
 ) -> ColumnPlugin:
     """The same of 1.18 to 1.21. Raises ConfigError for a weight outside 1-100."""
     refuse(errors(resources))
-    return _scoring(name, partial(score, resources), mean_evidence_1_20(name, formula, resources))
+    return _scoring(name, partial(mean_1_20, share, resources), mean_evidence_1_20(name, share, resources))
 
 
 def _scoring(name: str, score: Map, evidence: RuleEvidence) -> ColumnPlugin:
@@ -142,7 +127,7 @@ def node_resources_least_allocated_1_22(args: NodeResourcesLeastAllocatedArgs | 
     Upstream: 1.22 NodeResourcesLeastAllocated. Raises ConfigError for a weight outside 1-100.
     """
     args = args or NodeResourcesLeastAllocatedArgs()
-    return mean_of_present_1_22(NODE_RESOURCES_LEAST_ALLOCATED, args.resources, least_allocated_1_36, least_formula)
+    return _mean_of_present_1_22(NODE_RESOURCES_LEAST_ALLOCATED, args.resources, least)
 
 
 def node_resources_least_allocated_1_21(args: NodeResourcesLeastAllocatedArgs | None, _: Handle) -> ColumnPlugin:
@@ -151,9 +136,7 @@ def node_resources_least_allocated_1_21(args: NodeResourcesLeastAllocatedArgs | 
     Upstream: 1.21 NodeResourcesLeastAllocated. Raises ConfigError for a weight outside 1-100.
     """
     args = args or NodeResourcesLeastAllocatedArgs()
-    return mean_1_20(
-        NODE_RESOURCES_LEAST_ALLOCATED, args.resources, least_allocated_1_20, least_formula, weight_errors_1_21
-    )
+    return _mean_1_20(NODE_RESOURCES_LEAST_ALLOCATED, args.resources, least, weight_errors_1_21)
 
 
 def node_resources_least_allocated_1_20(args: NodeResourcesLeastAllocatedArgs | None, _: Handle) -> ColumnPlugin:
@@ -164,7 +147,7 @@ def node_resources_least_allocated_1_20(args: NodeResourcesLeastAllocatedArgs | 
     Upstream: 1.20 NodeResourcesLeastAllocated. Raises ConfigError for a weight outside 1-100.
     """
     args = args or NodeResourcesLeastAllocatedArgs()
-    return mean_1_20(NODE_RESOURCES_LEAST_ALLOCATED, args.resources, least_allocated_1_20, least_formula)
+    return _mean_1_20(NODE_RESOURCES_LEAST_ALLOCATED, args.resources, least)
 
 
 # --- args --------------------------------------------------------------------------------------
@@ -226,7 +209,7 @@ def node_resources_most_allocated_1_19(args: NodeResourcesMostAllocatedArgs | No
     Upstream: 1.19 NodeResourcesMostAllocated. Raises ConfigError for a weight outside 1-100.
     """
     args = args or NodeResourcesMostAllocatedArgs()
-    return mean_1_20(NODE_RESOURCES_MOST_ALLOCATED, args.resources, most_allocated_1_18, most_formula_1_18)
+    return _mean_1_20(NODE_RESOURCES_MOST_ALLOCATED, args.resources, most_1_18)
 
 
 def node_resources_most_allocated_1_18(_: Any, __: Handle) -> ColumnPlugin:
@@ -234,7 +217,7 @@ def node_resources_most_allocated_1_18(_: Any, __: Handle) -> ColumnPlugin:
 
     Upstream: 1.18 NodeResourcesMostAllocated.
     """
-    return mean_1_20(NODE_RESOURCES_MOST_ALLOCATED, CPU_AND_MEMORY, most_allocated_1_18, most_formula_1_18)
+    return _mean_1_20(NODE_RESOURCES_MOST_ALLOCATED, CPU_AND_MEMORY, most_1_18)
 
 
 def node_resources_most_allocated_1_22(args: NodeResourcesMostAllocatedArgs | None, _: Handle) -> ColumnPlugin:
@@ -244,7 +227,7 @@ def node_resources_most_allocated_1_22(args: NodeResourcesMostAllocatedArgs | No
     Upstream: 1.22 NodeResourcesMostAllocated. Raises ConfigError for a weight outside 1-100.
     """
     args = args or NodeResourcesMostAllocatedArgs()
-    return mean_of_present_1_22(NODE_RESOURCES_MOST_ALLOCATED, args.resources, most_allocated_1_36, most_formula)
+    return _mean_of_present_1_22(NODE_RESOURCES_MOST_ALLOCATED, args.resources, most)
 
 
 def node_resources_most_allocated_1_21(args: NodeResourcesMostAllocatedArgs | None, _: Handle) -> ColumnPlugin:
@@ -253,9 +236,7 @@ def node_resources_most_allocated_1_21(args: NodeResourcesMostAllocatedArgs | No
     Upstream: 1.21 NodeResourcesMostAllocated. Raises ConfigError for a weight outside 1-100.
     """
     args = args or NodeResourcesMostAllocatedArgs()
-    return mean_1_20(
-        NODE_RESOURCES_MOST_ALLOCATED, args.resources, most_allocated_1_20, most_formula, weight_errors_1_21
-    )
+    return _mean_1_20(NODE_RESOURCES_MOST_ALLOCATED, args.resources, most, weight_errors_1_21)
 
 
 def node_resources_most_allocated_1_20(args: NodeResourcesMostAllocatedArgs | None, _: Handle) -> ColumnPlugin:
@@ -266,7 +247,7 @@ def node_resources_most_allocated_1_20(args: NodeResourcesMostAllocatedArgs | No
     Upstream: 1.20 NodeResourcesMostAllocated. Raises ConfigError for a weight outside 1-100.
     """
     args = args or NodeResourcesMostAllocatedArgs()
-    return mean_1_20(NODE_RESOURCES_MOST_ALLOCATED, args.resources, most_allocated_1_20, most_formula)
+    return _mean_1_20(NODE_RESOURCES_MOST_ALLOCATED, args.resources, most)
 
 
 # --- args --------------------------------------------------------------------------------------
@@ -427,12 +408,12 @@ def shape_error_1_20(shape: Sequence[tuple[int, int]]) -> str | None:
         ("score values", "Score", 1, SCORES[-1]),
     )
     for at, point in enumerate(shape):
-        for what, member, which, most in ranges:
+        for what, member, which, highest in ranges:
             value = point[which]
             if value < 0:
                 return f"{what} must not be less than 0. {member}[{at}]=={value}"
-            if value > most:
-                return f"{what} must not be greater than {most}. {member}[{at}]=={value}"
+            if value > highest:
+                return f"{what} must not be greater than {highest}. {member}[{at}]=={value}"
     return None
 
 
