@@ -98,7 +98,7 @@ def _settings(ctx: click.Context, path: str | None) -> None:
     if path is None and not file.exists():
         return
     from clusterstate.errors import ConfigError
-    from kubescheduler.config.settings import check_settings, found_settings, load_settings
+    from kubescheduler.cli.settings import check_settings, found_settings, load_settings
 
     options = _options()
     settings = load_settings(path, Path.cwd(), COMMANDS)

@@ -195,31 +195,6 @@ class ReleaseName(OneOf):
 FOUND = "kubescheduler.found settings"
 """Where a context keeps the name of a settings file that nobody named."""
 
-_KINDS: dict[str, dict[str, Any]] = {
-    "text": {},
-    "file": {"type": FILE},
-    "whole": {"type": int},
-    "gates": {"default": "", "shell_complete": feature_gates},
-    "flag": {"is_flag": True},
-}
-"""What click has to know of what is said of a scheduler, by its kind."""
-
-
-def spec_option(field: str, **more: Any) -> Callable[[Decorated], Decorated]:
-    """The option that fills a field of ``EngineSpec``. more: what click has to know of this one."""
-    said = next(each for each in SPEC_FIELDS if each.field == field)
-    return click.option(said.option, metavar=said.metavar, help=said.help, **{**_KINDS[said.kind], **more})
-
-
-RELEASE = spec_option("release", type=ReleaseName(RELEASE_NAMES), default=DEFAULT_RELEASE, show_default=True)
-
-FAILURE_DOMAINS = (
-    "kubernetes.io/hostname,failure-domain.beta.kubernetes.io/zone,failure-domain.beta.kubernetes.io/region"
-)
-"""Spelled out so that ``--help`` imports little; a test holds them to clusterstate's."""
-
-FEATURE_GATES = spec_option("feature_gates")
-
 
 def file_option(*names: str, **more: Any) -> Callable[[Decorated], Decorated]:
     """An option that is a file's name. more: as click takes it."""
@@ -375,6 +350,41 @@ RUNNING = click.option(
     "metadata.namespace=shop, spec.nodeName=n1.",
 )
 
-EXTENDERS = spec_option(
-    "extenders", cls=OneOrTwoWords, with_file=("record", "replay"), default="live", show_default=True
+
+FAILURE_DOMAINS = (
+    "kubernetes.io/hostname,failure-domain.beta.kubernetes.io/zone,failure-domain.beta.kubernetes.io/region"
 )
+"""Spelled out so that ``--help`` imports little; a test holds them to clusterstate's."""
+
+_KINDS: dict[str, dict[str, Any]] = {
+    "text": {},
+    "file": {"type": FILE},
+    "whole": {"type": int},
+    "gates": {"default": "", "shell_complete": feature_gates},
+    "flag": {"is_flag": True},
+}
+"""What click has to know of what is said of a scheduler, by its kind."""
+
+
+_FIELDS: dict[str, dict[str, Any]] = {
+    "release": {"type": ReleaseName(RELEASE_NAMES), "default": DEFAULT_RELEASE, "show_default": True},
+    "provider": {"shell_complete": providers},
+    "failure_domains": {
+        "default": FAILURE_DOMAINS,
+        "show_default": True,
+        "callback": lambda _, __, text: tuple(text.split(",")),
+    },
+    "percentage_of_nodes_to_score": {"type": click.IntRange(0, 100), "default": 100, "show_default": True},
+    "extenders": {"cls": OneOrTwoWords, "with_file": ("record", "replay"), "default": "live", "show_default": True},
+}
+"""What it has to know of one alone."""
+
+
+def spec_option(field: str, **more: Any) -> Callable[[Decorated], Decorated]:
+    """The option that fills a field of ``EngineSpec``. more: what click has to know of this one."""
+    said = next(each for each in SPEC_FIELDS if each.field == field)
+    how = {**_KINDS[said.kind], **_FIELDS.get(field, {}), **more}
+    return click.option(said.option, metavar=said.metavar, help=said.help, **how)
+
+
+RELEASE, FEATURE_GATES, EXTENDERS = map(spec_option, ("release", "feature_gates", "extenders"))

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 import click
 
 from kubescheduler.cli.common_options import (
     EXTENDERS,
-    FAILURE_DOMAINS,
-    FEATURE_GATES,
     FOUND,
     NO_DEFAULTING,
     PLUGIN,
-    RELEASE,
     VALIDATE,
     choice_option,
     file_option,
-    providers,
     spec_option,
     with_options,
 )
@@ -180,31 +176,26 @@ class ClusterArgument(_Needed, click.Argument):
     instead = ("write_config_to", "kubeconfig", "context", "mirror")
 
 
-_SELECTION = (
-    RELEASE,
-    spec_option("provider", shell_complete=providers),
-    spec_option("policy_file"),
-    spec_option("policy_configmap"),
-    spec_option("use_legacy_policy_config"),
-    spec_option("strict"),
-    spec_option("config_file"),
-    file_option(
-        "--write-config-to",
-        is_eager=True,
-        help="Only write the configuration with all defaults; - is standard output.  [not in 1.4]",
-    ),
-    FEATURE_GATES,
-    spec_option("hard_pod_affinity_symmetric_weight"),
-    spec_option(
-        "failure_domains",
-        default=FAILURE_DOMAINS,
-        show_default=True,
-        callback=lambda _, __, text: tuple(text.split(",")),
-    ),
-    spec_option("scheduler_name"),
+_WRITE_CONFIG_TO = file_option(
+    "--write-config-to",
+    is_eager=True,
+    help="Only write the configuration with all defaults; - is standard output.  [not in 1.4]",
 )
+_FOR_DECISIONS = ("percentage_of_nodes_to_score", "extenders")
+"""Fields that only matter for decisions."""
+
+
+def _selection() -> Iterator[Callable[..., Any]]:
+    for each in SPEC_FIELDS:
+        if each.field not in _FOR_DECISIONS:
+            yield spec_option(each.field)
+        if each.field == "config_file":
+            yield _WRITE_CONFIG_TO
+
+
+_SELECTION = tuple(_selection())
 _CHOICE = (
-    spec_option("percentage_of_nodes_to_score", type=click.IntRange(0, 100), default=100, show_default=True),
+    spec_option("percentage_of_nodes_to_score"),
     choice_option(
         "--tie-break",
         choices=["first", "random", "upstream"],

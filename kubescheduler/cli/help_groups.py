@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import click
 
+from kubescheduler.engine.spec_fields import SPEC_FIELDS
+
 MAY_BE_EMPTY = frozenset({"feature_gates", "tolerate", "flags"})
 """Parameters that list what may be none, and the flags of ``run``, which kube-scheduler's own rules read."""
 
@@ -69,10 +71,9 @@ OPTION_GROUPS = (
             "seeds": "--seeds 0..9",
         },
         (
-            *("from_release", "to", "release", "algorithm_provider", "policy_config_file", "policy_configmap"),
-            *("use_legacy_policy_config", "config", "write_config_to", "feature_gates", "failure_domains"),
-            *("hard_pod_affinity_symmetric_weight", "scheduler_name", "percentage_of_nodes_to_score", "tie_break"),
-            *("seed", "seeds", "runs", "plugin", "extenders", "strict", "old", "new", "config_spec", "grid"),
+            *(each.parameter for each in SPEC_FIELDS),
+            *("from_release", "to", "write_config_to", "tie_break", "seed", "seeds", "runs", "plugin", "old", "new"),
+            *("config_spec", "grid"),
         ),
     ),
     OptionGroup(

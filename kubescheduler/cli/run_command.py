@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.cli.common_options import CLUSTER, PLUGIN, ReleaseName, file_option, server_version, spec_option
 from kubescheduler.cli.help_groups import GroupedCommand
 from kubescheduler.releases.names import RELEASE_NAMES
@@ -46,7 +45,7 @@ def _kubeconfig_of(flags: tuple[str, ...]) -> str:
     context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
     epilog="Exit status: 0 asked to end, 1 faulty flags or files, 255 (1.36: 1) lost leadership; 2 wrong usage here.",
 )
-@spec_option("release", type=ReleaseToRun(RELEASE_NAMES), default=DEFAULT_RELEASE, show_default=True)
+@spec_option("release", type=ReleaseToRun(RELEASE_NAMES))
 @PLUGIN
 @click.option("--context", metavar="NAME", help="The context of the kubeconfig; by default its current one.")
 @click.option("--dry-run", is_flag=True, help="Write nothing: decide beside the real scheduler, and compare.")

@@ -21,7 +21,6 @@ from kubescheduler.cli.common_options import (
     file_option,
     number_option,
     pod_files_option,
-    providers,
     spec_option,
 )
 from kubescheduler.cli.compare import AskedPods
@@ -51,7 +50,7 @@ MANY = 200
     "--from", "from_release", type=ReleaseName(RELEASE_NAMES), required=True, help="The release that runs now."
 )
 @click.option("--to", type=ReleaseName(RELEASE_NAMES), required=True, help="The release that it is to become.")
-@spec_option("provider", shell_complete=providers)
+@spec_option("provider")
 @spec_option("policy_file")
 @spec_option("policy_configmap")
 @spec_option("config_file")

@@ -13,13 +13,12 @@ from typing import Any
 import attrs
 import msgspec
 
-from clusterstate.errors import ConfigError, InputError, listed
+from clusterstate.errors import InputError, attempt, listed
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.config.config_text import read_text
 from kubescheduler.engine.engine_flags import gates_text
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.extender.access import PASS
-from kubescheduler.framework.profiles.plugin_loading import PluginOption
 from kubescheduler.lab.exercises.checking import CheckedExercise, CheckOutcome, check_apart
 from kubescheduler.lab.exercises.exercise_reading import shipped_exercise, shipped_names, start_exercise, work_of
 from kubescheduler.lab.exercises.exercise_record import SOLUTION, EditableFile, Exercise
@@ -169,13 +168,14 @@ def state_of(way: StudentWay, files: tuple[PluginFile, ...]) -> SceneState:
     cluster = Cluster.read(*(_place(way, name) for name in seen.cluster), release=choice.release)
     pods = [_place(way, name) for name in seen.pods]
     problems: list[str] = []
+    own = [made for file in files if (made := attempt(problems, getattr, file, "option"))]
     text = next((read_text(_place(way, name)) for name in (choice.policy, choice.config) if name), "")
     spec = EngineSpec(
         choice.release,
         provider=choice.provider,
         feature_gates=gates_text(choice.gates),
         extenders=PASS if way.exercise.extender is not None else "live",
-        plugins=() if choice.release in LEGACY_RELEASES else tuple(_options(files, problems)),
+        plugins=() if choice.release in LEGACY_RELEASES else tuple(own),
     )
     side = side_of(spec, name=way.exercise.title)
     if text:
@@ -185,14 +185,6 @@ def state_of(way: StudentWay, files: tuple[PluginFile, ...]) -> SceneState:
     if way.exercise.extender is not None:
         notes.append(f"{way.exercise.extender.file} is asked when the exercise is checked, not in the page")
     return msgspec.structs.replace(state, notes=(*state.notes, *notes))
-
-
-def _options(files: tuple[PluginFile, ...], problems: list[str]) -> Iterator[PluginOption]:
-    for file in files:
-        try:
-            yield file.option
-        except ConfigError as error:
-            problems += error.problems
 
 
 def _place(way: StudentWay, name: str) -> Path:

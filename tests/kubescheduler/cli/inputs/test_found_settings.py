@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kubescheduler.cli import _options
-from kubescheduler.config import settings
+from kubescheduler.cli import _options, settings
 from tests.kubescheduler.cli.conftest import Outcome, Run
 
 SCHEDULE = ("schedule", "cluster.yaml", "--pod", "pod.yaml")

@@ -18,6 +18,7 @@ from typing import Any
 
 from clusterstate.errors import ConfigError
 from kubescheduler.config.config_text import parse_document, read_text
+from kubescheduler.engine.spec_fields import SPEC_FIELDS
 
 FILE_NAME = "kubescheduler.toml"
 
@@ -73,9 +74,8 @@ _SHOWS = frozenset(
 
 _CHANGES = frozenset(
     (
-        *("algorithm_provider", "policy_config_file", "policy_configmap", "use_legacy_policy_config", "strict"),
-        *("config", "feature_gates", "hard_pod_affinity_symmetric_weight", "failure_domains", "scheduler_name"),
-        *("percentage_of_nodes_to_score", "tie_break", "seed", "extenders", "preempt", "no_defaulting", "validate"),
+        *(each.parameter for each in SPEC_FIELDS if each.field != "release"),
+        *("tie_break", "seed", "preempt", "no_defaulting", "validate"),
         *("pod", "pending", "workload_files", "pod_files", "mirror", "grace", "old", "new", "mode", "runs", "tolerate"),
         *("config_specs", "seeds", "whole_folders", "retry_errors", "workers", "from_release", "to", "keep_emphasis"),
         *("with_new_filters", "cluster", "redact", "dry_run", "real", "running", "ties", "container", "patience"),

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from clusterstate.errors import ConfigError
-from kubescheduler.config.settings import check_settings, load_settings
+from kubescheduler.cli.settings import check_settings, load_settings
 
 COMMANDS = ("schedule", "evaluate")
 KNOWN = {"schedule": {"release", "output", "tie_break"}, "evaluate": {"release"}}
