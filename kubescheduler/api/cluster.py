@@ -126,7 +126,7 @@ class Cluster(CopiedAsItself):
         files = [path for path in paths if isinstance(path, str | os.PathLike)]
         sparse = not keep_manifests and empty._strictness.stored == "ignore"
         with no_collection():
-            given = read_paths(files, sys.stdin.buffer if stdin is None else stdin, sparse=sparse)
+            given = read_paths(files, getattr(sys.stdin, "buffer", None) if stdin is None else stdin, sparse=sparse)
             streams = found_in([path for path in paths if not isinstance(path, str | os.PathLike)])
             return empty._with(
                 Given(given.items + streams.items, streams.objects, given.problems + streams.problems), progress

@@ -149,13 +149,12 @@ def _weighed(translation: Translation, cluster: tuple[str, ...]) -> Translation:
     import msgspec
 
     from kubescheduler.cli.engine_options import remarks
-    from kubescheduler.releases.lookup import release_named
-    from kubescheduler.sources.cluster_input import read_cluster
+    from kubescheduler.inputs.given import decoded, read_paths
     from kubescheduler.translate.translating import weighed
 
-    there = read_cluster(cluster, filling=release_named(translation.from_release).filling)
-    remarks(there.notes)
-    return msgspec.structs.replace(translation, notes=weighed(translation.notes, there.objects))
+    there, notes = decoded(read_paths(cluster, None), translation.from_release, keep_manifests=False)
+    remarks(notes)
+    return msgspec.structs.replace(translation, notes=weighed(translation.notes, [entry.obj for entry in there]))
 
 
 def _text(policy: str) -> str:

@@ -7,7 +7,7 @@ import gc
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -63,34 +63,6 @@ class Filling(msgspec.Struct, frozen=True):
     others: Prepare
 
 
-def read_cluster(
-    paths: Sequence[str],
-    *,
-    stdin: IO[bytes] | None = None,
-    defaulting: bool = True,
-    keep_manifests: bool = False,
-    keep_items: bool = False,
-    progress: Progress | None = None,
-    filling: Filling,
-    strictness: Strictness = BY_ORIGIN,
-) -> ClusterInput:
-    """The objects of files (.json, .yaml, .yml, also gzipped), folders and ``-``, standard input.
-
-    defaulting: fill in what an API server with ``filling`` would, with the priority classes of the same input.
-    filling: of a release.
-    keep_manifests, strictness: as for ``clusterstate.manifests.decode.Decoder``. keep_items: fill ``items`` of the
-    answer.
-    Raises one DecodeError with every fault of every file; a node or pod that is there twice is one.
-    """
-    from kubescheduler.sources.files import read_items
-
-    with no_collection():
-        items, problems = read_items(paths, stdin)
-        reading = _Reading(items, filling if defaulting else None, keep_manifests, progress, problems, strictness)
-        found = _decoded(reading, problems, ())
-    return found if keep_items else msgspec.structs.replace(found, items=[])
-
-
 def decode_items(
     items: list[Item],
     problems: list[str],
@@ -101,10 +73,13 @@ def decode_items(
     filling: Filling,
     strictness: Strictness = BY_ORIGIN,
 ) -> ClusterInput:
-    """The objects of items that were read before, with ``items`` filled; see ``read_cluster``.
+    """The objects of items that were read before, with ``items`` filled.
 
     problems: what is known to be wrong with the input; it is among the faults of the DecodeError.
-    priority_classes: those of the cluster that the items come to.
+    priority_classes: those of the cluster that the items come to. defaulting: fill in what an API server with
+    ``filling`` would, with the priority classes of the same input. strictness: as for
+    ``clusterstate.manifests.decode.Decoder``. Raises one DecodeError with every fault of every file; a node or pod that
+    is there twice is one.
     """
     with no_collection():
         reading = _Reading(items, filling if defaulting else None, False, progress, problems, strictness)

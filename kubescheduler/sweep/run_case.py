@@ -22,6 +22,7 @@ from clusterstate.manifests.fields import STRICT, strictness_of
 from clusterstate.objects import ClusterObject, Pod
 from clusterstate.usage import CPU, MEMORY
 from clusterstate.workloads import is_daemon_pod
+from kubescheduler.api.cluster import Cluster
 from kubescheduler.comparison.running_pods import running_pods, taken_out, without_stayers
 from kubescheduler.comparison.tracks import NOTHING_RUNS, Track
 from kubescheduler.core.decision import Decision, failures
@@ -32,9 +33,8 @@ from kubescheduler.engine.spec import Engine, EngineSpec, cache_for, no_notice
 from kubescheduler.extender.access import RECORD, ExtenderAccess, files_of
 from kubescheduler.extender.client import HTTPExtender
 from kubescheduler.extender.recorded_answers import forget_record
-from kubescheduler.releases.lookup import release_named
 from kubescheduler.simulation.pods_to_place import joined, read_pods_to_place
-from kubescheduler.sources.cluster_input import UnreadableManifests, check_references, read_cluster, uid_problems
+from kubescheduler.sources.cluster_input import uid_problems
 from kubescheduler.sweep.cases import (
     Case,
     Configuration,
@@ -181,31 +181,24 @@ def _read(case: Case, here: FileLocations, release: str) -> SweepInputs:
     if pod_files and digest_of(pod_files) != case.pods_digest:
         names = ", ".join(case.options.pod_files)
         raise InputError(f"{names}: changed after the sweep began; run the same command again")
-    validate, defaulting = case.options.validate, case.options.defaulting
-    filling = release_named(release).filling
-    accepted = release_named(release).accepted_values(case.configuration.spec.gates)
-    strictness = strictness_of(validate).under(accepted)
-    try:
-        found = read_cluster(files, defaulting=defaulting, filling=filling, strictness=strictness)
-    except UnreadableManifests as error:
-        raise error.with_references() from error
-    if problems := check_references(found.with_sources()):
-        raise DecodeError(problems)
-    objects = found.objects
+    validate, defaulting, gates = case.options.validate, case.options.defaulting, case.configuration.spec.gates
+    how: dict[str, Any] = {"defaulting": defaulting, "validate": validate, "gates": gates}
+    there = Cluster.read(*files, release=release, keep_manifests=False, **how)
+    objects = there.objects
     if case.options.running:
         pods = running_pods(objects, case.options.running).pods
     elif not pod_files:
-        pods = release_named(release).queue_order(objects)
+        pods = there.pending()
     else:
-        strictness = strictness_of(validate, STRICT).under(accepted)
-        asked = read_pods_to_place(pod_files, objects, defaulting=defaulting, release=release, strictness=strictness)
+        strictness = strictness_of(validate, STRICT).under(there.strictness.accepted)
+        asked = read_pods_to_place(pod_files, there, defaulting=defaulting, release=release, strictness=strictness)
         pods = asked.pods
         given = {pod.key for pod in pods}
         objects = [obj for obj in objects if not (isinstance(obj, Pod) and not obj.node_name and obj.key in given)]
         objects = joined(objects, asked.objects)
         pods = without_stayers(pods).pods
-    there = [obj for obj in objects if isinstance(obj, Pod)]
-    if problems := list(uid_problems([*there, *(pods if pod_files else ())])):
+    known = [obj for obj in objects if isinstance(obj, Pod)]
+    if problems := list(uid_problems([*known, *(pods if pod_files else ())])):
         raise DecodeError(problems)
     each = taken_out(objects, pods)
     return SweepInputs(tuple(each.objects), tuple(each.pods), each.running)

@@ -10,9 +10,9 @@ import pytest
 import yaml
 
 from clusterstate.cache import ClusterCache
+from kubescheduler.api.cluster import Cluster
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.simulation.pods_to_place import read_pods_to_place
-from kubescheduler.sources.cluster_input import read_cluster
 from kubescheduler.sweep.run_case import run_case
 from kubescheduler.testing.named_inputs import cluster_of
 from kubescheduler.testing.placements import Placer
@@ -97,7 +97,7 @@ def by_the_pytest_plugin(_: Run, release: str) -> Answer:
 
 def by_python(_: Run, release: str) -> Answer:
     spec = EngineSpec(release=release)
-    objects = read_cluster(["cluster.yaml"], filling=spec.record.filling).objects
+    objects = Cluster.read("cluster.yaml", release=release).objects
     cache = ClusterCache.of(objects, spec.release_view())
     [asked] = read_pods_to_place(["asked.yaml"], objects, release=release).pods
     decision = spec.engine(print).scheduler(cache).decide(asked)

@@ -6,7 +6,6 @@ import gc
 import gzip
 import io
 import json
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +14,8 @@ import pytest
 from clusterstate.errors import DecodeError
 from clusterstate.objects import Namespace, Node, ObjectMeta, Pod
 from kubescheduler.api.cluster import Cluster
-from kubescheduler.releases.lookup import release_named
-from kubescheduler.sources import cluster_input
 from kubescheduler.sources.cluster_input import check_references
-
-read_cluster = partial(cluster_input.read_cluster, filling=release_named("1.16").filling)
+from tests.support.clusters_read import read_cluster
 
 NODE = "apiVersion: v1\nkind: Node\nmetadata:\n  name: n1\n"
 POD = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\nspec:\n  containers: []\n"
@@ -226,15 +222,11 @@ def test_unknown_priority_class(tmp_path: Path) -> None:
     ]
 
 
-def test_keep_manifests(tmp_path: Path) -> None:
-    """Manifests of running pods are kept on demand."""
-    path = str(write(tmp_path / "a.json", [pod(nodeName="n1", hostname="h")]))
-    (bare,), (kept,) = read_cluster([path]).objects, read_cluster([path], keep_manifests=True).objects
+def test_manifests(tmp_path: Path) -> None:
+    """Those of running pods are not kept."""
+    (bare,) = read_cluster([str(write(tmp_path / "a.json", [pod(nodeName="n1")]))]).objects
     assert isinstance(bare, Pod)
-    assert isinstance(kept, Pod)
     assert bare.manifest is None
-    assert kept.manifest is not None
-    assert kept.manifest["spec"]["hostname"] == "h"
 
 
 @pytest.mark.parametrize("enabled", [True, False])

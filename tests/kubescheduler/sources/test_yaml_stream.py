@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.errors import DecodeError
-from kubescheduler.releases.lookup import release_named
 from kubescheduler.simulation.pods_to_place import read_pods_to_place
 from kubescheduler.simulation.workload_files import read_workload
-from kubescheduler.sources import cluster_input
 from kubescheduler.sources.json_stream import duplicate_keys, json_duplicates
 from kubescheduler.sources.limits import changed_limits
 from kubescheduler.sources.yaml_stream import first_document, parse_yaml, parsed_documents, read_blocks
+from tests.support.clusters_read import read_cluster
 
 ANCHOR_BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12)
@@ -189,8 +187,6 @@ def test_first_document(text: str, expected: object) -> None:
     """No more than the first document is read, whatever stands behind it."""
     assert first_document("x.yaml", text) == expected
 
-
-read_cluster = partial(cluster_input.read_cluster, filling=release_named("1.16").filling)
 
 NODE = '{"apiVersion":"v1","kind":"Node","metadata":{"name":"n","name":"m"}}'
 POD = '{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[{"name":"c","name":"d"}]}}'
