@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -54,19 +55,14 @@ def capacity(
       kubescheduler capacity cluster.yaml --pod web.yaml
       kubescheduler capacity cluster.yaml --pod small.yaml --pod large.yaml -o json
     """
-    from clusterstate.errors import InputError, attempt
-    from kubescheduler.cli.cluster_files import notes_on_cluster, nothing_collected, read_pods_for, read_shown
+    from clusterstate.errors import both
+    from kubescheduler.cli.cluster_files import notes_on_cluster, nothing_collected, read_asked
     from kubescheduler.cli.decision_output import PassedOverExtenders, exit_status
     from kubescheduler.cli.output import echo
 
     check_standard_input(cluster, pod_files)
-    problems: list[str] = []
     with nothing_collected():
-        configured = attempt(problems, engine.engine)
-        there = attempt(problems, read_shown, cluster, **engine.reading)
-        asked = attempt(problems, read_pods_for, there, pod_files, engine.reading)
-        if configured is None or there is None or asked is None or problems:
-            raise InputError(problems)
+        configured, (there, asked) = both(engine.engine, partial(read_asked, cluster, pod_files, **engine.reading))
         there = there.with_accompanying(asked.accompanying)
         scheduler = engine.scheduler(configured, there)
     remarks((*notes_on_cluster(there), *asked.notes, *asked.controllers))

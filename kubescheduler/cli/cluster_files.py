@@ -61,15 +61,11 @@ def read_inputs(
 ) -> Inputs:
     """Reads everything a command names; a progress bar on a terminal. Raises DecodeError with every fault."""
     problems: list[str] = []
-    there = attempt(problems, partial(read_shown, cluster, keep_manifests=keep_manifests, **reading))
-    asked: PodsToPlace | None = None
-    if not pending:
-        asked = attempt(problems, read_pods_for, there, pod_files, reading)
-    elif there is not None:
+    if pending:
+        there = read_shown(cluster, keep_manifests=keep_manifests, **reading)
         asked = PodsToPlace(there.pending())
-    if there is None or asked is None:
-        raise DecodeError(problems)
-    if not pending:
+    else:
+        there, asked = read_asked(cluster, pod_files, keep_manifests=keep_manifests, **reading)
         there = _without(there, {pod.key for pod in asked.pods}, problems)
     problems += uid_problems(there.pods if pending else [*there.pods, *asked.pods])
     if problems:
@@ -77,6 +73,27 @@ def read_inputs(
     there = there.with_accompanying(asked.accompanying)
     none = ("no pending pods in the cluster",) if pending and not asked.pods else ()
     return Inputs(there, asked.pods, (*notes_on_cluster(there), *asked.notes, *asked.controllers, *none))
+
+
+def read_asked(
+    cluster: Sequence[ClusterPlace],
+    pod_files: Sequence[str],
+    *,
+    keep_manifests: bool = False,
+    **reading: Unpack[Reading],
+) -> tuple[Cluster, PodsToPlace]:
+    """A cluster, and the pods that are asked about in it. Raises DecodeError with every fault of both.
+
+    Where the cluster cannot be read, nothing is defaulted: just what is wrong with the pods alone is said.
+    """
+    problems: list[str] = []
+    there = attempt(problems, partial(read_shown, cluster, keep_manifests=keep_manifests, **reading))
+    how: dict[str, Any] = {"stdin": sys.stdin.buffer, "release": reading["release"]}
+    how |= {"defaulting": reading["defaulting"] and there is not None, "strictness": _judged_like(there, reading)}
+    asked = attempt(problems, read_pods_to_place, pod_files, there, **how)
+    if there is None or asked is None:
+        raise DecodeError(problems)
+    return there, asked
 
 
 def notes_on_cluster(cluster: Cluster, *, reads_daemon_sets: bool = False) -> tuple[str, ...]:
@@ -121,18 +138,6 @@ def read_question(
     """(what decides, the cluster that it is asked about). Raises InputError with every fault of both."""
     with nothing_collected():
         return both(engine.engine, partial(read_shown, places, **engine.reading, keep_manifests=keep_manifests))
-
-
-def read_pods_for(cluster: Cluster | None, paths: Sequence[str], reading: Reading) -> PodsToPlace:
-    """The pods to schedule. Without a cluster just what is wrong with them alone: nothing is defaulted."""
-    return read_pods_to_place(
-        paths,
-        cluster,
-        stdin=sys.stdin.buffer,
-        defaulting=reading["defaulting"] and cluster is not None,
-        release=reading["release"],
-        strictness=_judged_like(cluster, reading),
-    )
 
 
 def read_workload_for(
