@@ -291,10 +291,10 @@ def test_every_folder_is_named() -> None:
 def test_one_decision_names_what_is_there() -> None:
     """Every file, class and function that the page leads through."""
     page = text_of(ROOT / "docs/explanation/one-decision.md")
-    files = {path.name: path for path in (ROOT / "kubescheduler").rglob("*.py")}
+    files = [path for name in ("kubescheduler", "clusterstate", "priorities") for path in (ROOT / name).rglob("*.py")]
     named = [name.rpartition("/")[2] for name in re.findall(r"`([\w/]+\.py)`", page)]
-    assert [name for name in named if name not in files] == []
-    code = "".join(map(text_of, [*(ROOT / "kubescheduler").rglob("*.py"), *(ROOT / "clusterstate").rglob("*.py")]))
+    assert {*named} - {path.name for path in files} == set()
+    code = "".join(map(text_of, files))
     names = {part for name in re.findall(r"`([A-Za-z]\w*(?:\.\w+)?)`", page) for part in name.split(".")}
     names -= {"py", "simulate", "run", *named, *(name.removesuffix(".py") for name in named)}
     assert [name for name in sorted(names) if not re.search(rf"\b(?:class|def) {name}\b", code)] == []
