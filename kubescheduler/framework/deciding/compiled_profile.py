@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -15,50 +15,12 @@ from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import Algorithm, WeightedPriority
 from kubescheduler.core.extender_calls import Extender
 from kubescheduler.core.pod_classes import ClassState
-from kubescheduler.framework.contract.observer import Observer
+from kubescheduler.framework.contract.frame import Frame
 from kubescheduler.framework.contract.plugin import Plugin, filter_fault, score_fault
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.deciding.adapters import column_check, column_score
 from predicates.types import FitPredicate, NodeError, Verdict
 from priorities.types import PriorityConfig, PriorityError
-
-
-class Frame(Protocol):
-    """What a decision needs of a framework: its plugins in order, and the weights of those that score."""
-
-    @property
-    def release(self) -> str:
-        """The release's name."""
-        ...
-
-    @property
-    def profile_name(self) -> str:
-        """The profile's ``schedulerName``."""
-        ...
-
-    @property
-    def run_all_filters(self) -> bool:
-        """Whether a node is checked by all Filter plugins, beyond the first that refuses it."""
-        ...
-
-    @property
-    def feature_gates(self) -> Mapping[str, bool]:
-        """Every gate of the release."""
-        ...
-
-    @property
-    def observer(self) -> Observer:
-        """Who counts."""
-        ...
-
-    @property
-    def score_weights(self) -> Mapping[str, int]:
-        """Score plugin → its weight."""
-        ...
-
-    def at(self, point: Point) -> tuple[Plugin, ...]:
-        """The plugins of a point, in the order they run."""
-        ...
 
 
 class Compiled(msgspec.Struct, frozen=True, eq=False):

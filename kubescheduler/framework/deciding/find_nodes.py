@@ -19,9 +19,10 @@ from kubescheduler.core.pod_classes import ClassState
 from kubescheduler.core.status import REJECTED_1_20, Code, Status
 from kubescheduler.extender.answered_nodes import AnsweredRows, node_not_found
 from kubescheduler.framework.contract.cycle_state import CycleState
+from kubescheduler.framework.contract.frame import Frame
 from kubescheduler.framework.contract.runner_results import Names, PreFilterOutcome, failed
 from kubescheduler.framework.deciding.adapters import SKIP, ask_pre_filter, rejection
-from kubescheduler.framework.deciding.compiled_profile import Compiled, Frame
+from kubescheduler.framework.deciding.compiled_profile import Compiled
 from kubescheduler.framework.deciding.filter_plugins import ErrorText
 from kubescheduler.framework.deciding.opportunistic_batch import OpportunisticBatch
 from kubescheduler.framework.deciding.post_filter_plugins import Collect

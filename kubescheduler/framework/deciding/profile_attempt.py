@@ -31,11 +31,12 @@ from kubescheduler.core.selection import FirstByName, TieBreak
 from kubescheduler.core.status import Code, Status
 from kubescheduler.extender.answered_nodes import cluster_as_answered, node_not_found
 from kubescheduler.framework.contract.cycle_state import CycleState
+from kubescheduler.framework.contract.frame import Frame
 from kubescheduler.framework.contract.observer import Laps, Watch
 from kubescheduler.framework.contract.plugin import SignedPod
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.contract.runner_results import PreFilterOutcome, score_failed
-from kubescheduler.framework.deciding.compiled_profile import Compiled, Frame
+from kubescheduler.framework.deciding.compiled_profile import Compiled
 from kubescheduler.framework.deciding.filter_plugins import Filtering
 from kubescheduler.framework.deciding.find_nodes import (
     ALL_NODES,

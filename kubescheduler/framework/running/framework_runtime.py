@@ -6,7 +6,7 @@ What the releases do differently there is in ``RunnerReactions``, at the end.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -29,10 +29,10 @@ from kubescheduler.framework.contract.custom_plugins import (
     refuse_score,
 )
 from kubescheduler.framework.contract.cycle_state import CycleState, Timekeeper
-from kubescheduler.framework.contract.handle import Handle, HeldPod, WaitingPods
-from kubescheduler.framework.contract.observer import Observer, Watch
+from kubescheduler.framework.contract.frame import Frame
+from kubescheduler.framework.contract.handle import HeldPod, WaitingPods
 from kubescheduler.framework.contract.plugin import Plugin, PreFlight, filter_fault, score_fault
-from kubescheduler.framework.contract.profile import Point, Profile
+from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.contract.runner_results import (
     PluginScores,
     PreFilterOutcome,
@@ -88,33 +88,16 @@ def timed(point: str) -> Callable[[Runner[Given, Outcome]], Runner[Given, Outcom
     return decorate
 
 
-class Framework(CyclePlugins, msgspec.Struct, eq=False, dict=True, weakref=True):
-    """The plugins of one profile, and what runs them. Upstream: frameworkImpl.
+class Framework(Frame, CyclePlugins, eq=False, dict=True, weakref=True):
+    """Runs the plugins of one profile. Upstream: frameworkImpl.
 
     A status of None is Success. ``there`` is a snapshot of one row, ``feasible`` one of exactly the nodes that fit.
     Runners from Permit on are safe to use from any thread.
     """
 
-    release: str
-    profile: Profile
-    plugins: Mapping[Point, tuple[Plugin, ...]]
-    """Point → its plugins in the order they run."""
-    score_weights: Mapping[str, int]
-    """Plugin → weight."""
-    placement_weights: Mapping[str, int]
-    """Plugin → weight."""
-    instances: Mapping[str, Plugin]
-    """Every plugin that was made, by the name it is enabled under."""
-    handle: Handle
     reactions: RunnerReactions
-    watch: Watch
     waiting: WaitingPods
     time: Timekeeper
-
-    @property
-    def profile_name(self) -> str:
-        """The ``schedulerName`` of the pods it is for."""
-        return self.profile.scheduler_name
 
     @property
     def rejected(self) -> frozenset[Code]:
@@ -125,25 +108,6 @@ class Framework(CyclePlugins, msgspec.Struct, eq=False, dict=True, weakref=True)
     def post_filters(self) -> tuple[Any, ...]:
         """The PostFilter plugins."""
         return self.at(Point.POST_FILTER)
-
-    @property
-    def feature_gates(self) -> Mapping[str, bool]:
-        """Every gate of the release → whether it is on."""
-        return self.handle.feature_gates
-
-    @property
-    def observer(self) -> Observer:
-        """Who is told what can be measured."""
-        return self.watch.observer
-
-    @property
-    def run_all_filters(self) -> bool:
-        """A 1.20 policy's alwaysCheckAllPredicates."""
-        return self.profile.run_all_filters
-
-    def at(self, point: Point) -> tuple[Any, ...]:
-        """The plugins of a point in the order they run."""
-        return self.plugins.get(point, ())
 
     @cached_property
     def _names(self) -> dict[Point, frozenset[str]]:
