@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, MutableMapping, Sequence
 from functools import lru_cache, partial
 from typing import Any, Generic, TypeVar
 from weakref import WeakValueDictionary
@@ -234,19 +234,16 @@ class CheckState(Remembered):
         self.skipped = False
         self._moment = 0
 
-    def refresh(self, pod: PodInfo, refreshes: Refreshes) -> tuple[int, ...] | None:
-        """Brings the verdict up to date for the rows that changed, or for all when time has changed it; the rows that
-        were looked at, None: every row."""
-        refresh = refreshes.since(self.position)
+    def refresh(self, pod: PodInfo, refreshes: Refreshes) -> None:
+        """Brings the verdict up to date for the rows that changed, or for all when time has changed it."""
         try:
-            rows = self._refresh(pod, refresh)
+            self._refresh(pod, refreshes.since(self.position))
         except BaseException:
             self.forget()
             raise
         self.position = refreshes.log.position
-        return rows
 
-    def _refresh(self, pod: PodInfo, refresh: Refresh) -> tuple[int, ...] | None:
+    def _refresh(self, pod: PodInfo, refresh: Refresh) -> None:
         footprint = self.predicate.footprint
         if footprint.moment is not None:
             moment = footprint.moment(pod, refresh.snapshot)
@@ -261,7 +258,6 @@ class CheckState(Remembered):
             self.failing = failing(self.verdict)
             self.unresolvable = unresolvable(self.predicate, pod, refresh.snapshot, self.verdict, self.failing)
             self.erring = any(isinstance(reason, NodeError) and mask.any() for reason, mask in self.verdict.items())
-        return rows
 
     def _patch(self, rows: tuple[int, ...], said: list[RowVerdict]) -> bool:
         """Puts in what is said of some rows, unless one of them fails for a reason that no row failed for; whether it
@@ -492,39 +488,19 @@ class ClassState:
         """Brings every verdict up to date, and with them the rows of ``listed`` that fit."""
         refreshes = self._refreshes = Refreshes(snapshot, log)
         every = self._size != len(snapshot) or refreshes.since(self._checked).nodes_changed
-        known = _same(self._masks(listed), self._from)
-        looked_at: dict[int, None] | None = {}
         for state in self.checks if every else self._moving_checks:
             if state.skipped:
                 state.forget()
-            elif (rows := state.refresh(self.info, refreshes)) is None or looked_at is None:
-                looked_at = None
-            elif rows:
-                looked_at.update(dict.fromkeys(rows))
+            else:
+                state.refresh(self.info, refreshes)
         self._size = len(snapshot)
         self._checked = log.position
-        masks = self._masks(listed)
-        if not _same(masks, self._from):
-            self._fit(masks, looked_at if known else None)
+        masks = [listed, *(s.failing for s in self.checks if s.failing is not None and not s.skipped)]
+        if len(masks) != len(self._from) or not all(map(operator.is_, masks, self._from)):
             self._from = masks
-
-    def _masks(self, listed: Mask) -> list[Mask]:
-        """What the rows that fit follow from: the rows of the list, and those that the checks refuse."""
-        return [listed, *(s.failing for s in self.checks if s.failing is not None and not s.skipped)]
-
-    def _fit(self, masks: list[Mask], rows: Collection[int] | None) -> None:
-        """Works out the rows that fit. rows: others fit or do not fit as before; None: all may be different."""
-        listed = masks[0]
-        if rows is None:
             self.fits = listed if len(masks) == 1 else listed & ~np.logical_or.reduce(masks[1:])
-        else:
-            now = [bool(listed[row]) and not any([mask[row] for mask in masks[1:]]) for row in rows]  # noqa: C419
-            fits = with_rows(self.fits, tuple(rows), now, len(listed))
-            if fits is None or fits is self.fits:
-                return
-            self.fits = fits
-        self.feasible = self.fits.nonzero()[0]
-        self.everywhere = len(self.feasible) == len(listed)
+            self.feasible = self.fits.nonzero()[0]
+            self.everywhere = len(self.feasible) == len(listed)
 
     def score(self, snapshot: Snapshot, log: ChangeLog) -> None:
         """Brings every priority's numbers up to date, in the same cluster as ``check`` just before."""
@@ -541,11 +517,6 @@ class ClassState:
 def _asks_before(check: CheckState, info: PodInfo) -> bool:
     """Whether it depends on what may change whether the check is skipped."""
     return check.predicate.pre_filter is not None and bool(check.predicate.footprint.pre_reads_for(info))
-
-
-def _same(masks: list[Mask], others: list[Mask]) -> bool:
-    """Whether these are the same arrays."""
-    return len(masks) == len(others) and all(map(operator.is_, masks, others))
 
 
 Make = Callable[[PodInfo, Sharing], ClassState]
