@@ -24,7 +24,7 @@ from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.decision import NO_NODES, Decision, Explainer, ScoreSource
 from kubescheduler.core.extender_calls import ExtenderTrace, SnapshotRows, filter_with_extenders, score_with_extenders
 from kubescheduler.core.filter_and_score import Filtered, Scored, find_feasible, prioritize
-from kubescheduler.core.pod_classes import ClassState, Memory
+from kubescheduler.core.pod_classes import ClassState, Memory, Rule
 from kubescheduler.core.preemption import PreemptionMemory, preempt
 from kubescheduler.core.preemption_choice import nominee_of
 from kubescheduler.core.selection import FirstByName, TieBreak
@@ -37,17 +37,13 @@ if TYPE_CHECKING:
     from kubescheduler.core.equal_runs import PlacedRun
 
 
-class Attempt(msgspec.Struct, eq=False):
+class Attempt(msgspec.Struct, eq=False, kw_only=True):
     """One pod's decision under way."""
 
     pod: Pod
+    scheduler: Decider
     cache: ClusterCache
-    algorithm: Algorithm
-    tie_break: TieBreak
-    weights: Mapping[str, int]
-    """Rule → its weight."""
-    again: Callable[[Pod], Decision]
-    """Decides a pod once more, with every score."""
+    """The scheduler's."""
     thorough: bool = False
     """Score also when just one node fits, and judge by every rule there is."""
     instead: IntArray | None = None
@@ -82,7 +78,7 @@ class Attempt(msgspec.Struct, eq=False):
         try:
             info = self.ready()
             snapshot = cache.snapshot()
-            state = self.state(info, snapshot)
+            state = self.scheduler.state(info, snapshot)
             if (row := self._patched(state, snapshot, listed)) is not None:
                 self.chosen_by_totals(names[row])
                 return self._outcome(names, listed, names[row], None)
@@ -111,10 +107,6 @@ class Attempt(msgspec.Struct, eq=False):
             raise SchedulingError(NO_NODES)
         return self.cache.info(self.pod).naming(self.pod.node_name)
 
-    def state(self, info: PodInfo, snapshot: Snapshot) -> Any:
-        """What is remembered for pods of this class."""
-        raise NotImplementedError
-
     def _patched(self, state: ClassState, snapshot: Snapshot, listed: Mask) -> int | None:
         """The row chosen by what is kept of the last decision on a pod of the class; None: that cannot be brought up
         to date."""
@@ -129,7 +121,7 @@ class Attempt(msgspec.Struct, eq=False):
         self.reached = "score"
         self.source = self.source_of(state)
         self.found_by_totals(state, listed)
-        row: int = kept.choose(self.held, self.tie_break)
+        row: int = kept.choose(self.held, self.scheduler.tie_break)
         return row
 
     def keeps(self) -> bool:
@@ -169,13 +161,13 @@ class Attempt(msgspec.Struct, eq=False):
         """Keeps the totals for the next pod of the class."""
         columns = self.cache.columns
         listed, ranks = columns.published[1], columns.ranks
-        state.kept = kept_totals(state, snapshot, columns.log, self.scored, self.weights, listed, ranks)
+        state.kept = kept_totals(state, snapshot, columns.log, self.scored, self.scheduler.weights, listed, ranks)
 
     def select(self, feasible: IntArray, totals: IntArray, names: tuple[str, ...]) -> int:  # noqa: ARG002
         """The row with the highest total. totals: (n,) of the feasible rows."""
         first = int(totals.argmax())
         tied = np.flatnonzero(totals == totals[first])
-        return self.tie_break.choose(feasible[tied], self.cache.columns.ranks)
+        return self.scheduler.tie_break.choose(feasible[tied], self.cache.columns.ranks)
 
     def chosen(self, host: str | None, feasible: IntArray, names: tuple[str, ...]) -> None:
         """A node was chosen, or none was left."""
@@ -197,7 +189,7 @@ class Attempt(msgspec.Struct, eq=False):
     def _outcome(self, names: tuple[str, ...], listed: Mask, host: str | None, error: str | None) -> Decision:
         """What all this comes to."""
         filtered, more = self.said(names, listed, host, error)
-        columns, algorithm = self.cache.columns, self.algorithm
+        columns, algorithm = self.cache.columns, self.scheduler.algorithm
         return Decision(
             pod=self.pod,
             release=algorithm.release,
@@ -207,12 +199,12 @@ class Attempt(msgspec.Struct, eq=False):
             with_nominated=filtered.with_nominated,
             every_reason=algorithm.always_check_all_predicates,
             scored=self.scored if self.held is None else self.held,
-            weights=self.weights,
+            weights=self.scheduler.weights,
             host=host,
             error=error,
             error_at="" if error is None else self.reached,
             known=columns.known,
-            explainer=Explainer(self.cache, algorithm, self.again, self.source),
+            explainer=Explainer(self.cache, algorithm, self.scheduler.again, self.source),
             **more,
         )
 
@@ -230,9 +222,7 @@ def no_steps(_: str) -> None:
 class PredicatesAttempt(Attempt, eq=False, kw_only=True):
     """An attempt by predicates and priorities. Upstream: 1.16 genericScheduler.Schedule."""
 
-    memory: Memory
-    preemption: PreemptionMemory
-    steps: Steps
+    scheduler: GenericScheduler
     filtered: Filtered
     reached: str = "filter"
     traces: tuple[ExtenderTrace, ...] = ()
@@ -244,21 +234,16 @@ class PredicatesAttempt(Attempt, eq=False, kw_only=True):
         """Claims have to be there first."""
         info = self.cache.info(self.pod)
         if any(isinstance(volume, ClaimVolume) for volume in info.spec.volumes):
-            error = self.algorithm.behaviour.waits(info, self.cache.objects)
+            error = self.scheduler.algorithm.behaviour.waits(info, self.cache.objects)
             if error is not None:
                 raise SchedulingError(error)
         if not self.cache.columns.listed_count:
             raise SchedulingError(NO_NODES)
         return info.naming(self.pod.node_name)
 
-    def state(self, info: PodInfo, snapshot: Snapshot) -> ClassState:
-        """What is remembered for pods of this class."""
-        state: ClassState = self.memory.state(info, snapshot, self.cache.columns.log)
-        return state
-
     def keeps(self) -> bool:
         """Not where extenders have a say, nor where room may have to be left for nominated pods."""
-        algorithm = self.algorithm
+        algorithm = self.scheduler.algorithm
         if self.thorough or self.instead is not None or algorithm.extenders:
             return False
         nominates = algorithm.behaviour.nominates and bool(self.cache.nominated())
@@ -268,15 +253,15 @@ class PredicatesAttempt(Attempt, eq=False, kw_only=True):
         """The nodes that fit are those that are kept for the class."""
         shared = state.shared
         self.filtered = Filtered(listed, shared.feasible, verdicts=shared.verdicts)
-        self.steps("predicate_evaluation")
+        self.scheduler.steps("predicate_evaluation")
 
     def chosen_by_totals(self, host: str) -> None:  # noqa: ARG002
         """The priorities are over."""
-        self.steps("priority_evaluation")
+        self.scheduler.steps("priority_evaluation")
 
     def find(self, state: ClassState, snapshot: Snapshot, listed: Mask) -> IntArray:  # noqa: ARG002
         """Predicates, then extenders."""
-        algorithm, info = self.algorithm, state.info
+        algorithm, info = self.scheduler.algorithm, state.info
         filtered = self.filtered = find_feasible(self.pod, state, self.cache, algorithm)
         self.idle = tuple((rule.name, rule.check(info, snapshot)) for rule in algorithm.idle if self.thorough)
         self.places = algorithm.behaviour.places(snapshot)
@@ -287,18 +272,18 @@ class PredicatesAttempt(Attempt, eq=False, kw_only=True):
             filtered.everywhere = False
         if self.instead is not None:
             filtered.feasible, filtered.everywhere = self.instead, False
-        self.steps("predicate_evaluation" if len(filtered.feasible) else "")
+        self.scheduler.steps("predicate_evaluation" if len(filtered.feasible) else "")
         return filtered.feasible
 
     def scores(self, feasible: IntArray) -> bool:
         """1.4 scores a single node, too."""
-        return super().scores(feasible) or (self.algorithm.behaviour.scores_single and len(feasible) > 0)
+        return super().scores(feasible) or (self.scheduler.algorithm.behaviour.scores_single and len(feasible) > 0)
 
     def score(self, state: ClassState, snapshot: Snapshot, feasible: IntArray) -> None:
         """Priorities, then extenders."""
-        algorithm, log, places = self.algorithm, self.cache.columns.log, self.places
+        algorithm, log, places = self.scheduler.algorithm, self.cache.columns.log, self.places
         assert places is not None
-        views = places.views(self.pod, self.cache, self.weights, feasible)
+        views = places.views(self.pod, self.cache, self.scheduler.weights, feasible)
         self.scored = prioritize(state, places.snapshot, self.filtered, algorithm, log, views)
         self.source = ScoreSource(state.info, self.cache.snapshot, views=views)
         if algorithm.extenders:
@@ -309,24 +294,24 @@ class PredicatesAttempt(Attempt, eq=False, kw_only=True):
 
     def chosen(self, host: str | None, feasible: IntArray, names: tuple[str, ...]) -> None:  # noqa: ARG002
         """The priorities are over."""
-        self.steps("" if host is None else "priority_evaluation")
+        self.scheduler.steps("" if host is None else "priority_evaluation")
 
     def given_up(self, error: SchedulingError) -> str:
         """1.4 tells some errors of priorities as often as there are nodes."""
         text = str(error)
         if isinstance(error, PriorityError):
-            text = self.algorithm.behaviour.priority_error(error, len(self.filtered.feasible))
+            text = self.scheduler.algorithm.behaviour.priority_error(error, len(self.filtered.feasible))
         self.filtered.feasible = NO_NUMBERS
         return text
 
     def post_filter(self, decision: Decision) -> Decision:
         """Preemption; releases before it leave the pod as it is."""
-        if not self.algorithm.behaviour.preempts:
+        if not self.scheduler.algorithm.behaviour.preempts:
             return decision
-        self.steps("")
-        state = self.state(self.ready(), self.cache.snapshot())
-        preemption = preempt(decision, state, self.cache, self.algorithm, self.preemption)
-        self.steps("preemption_evaluation")
+        self.scheduler.steps("")
+        state = self.scheduler.state(self.ready(), self.cache.snapshot())
+        preemption = preempt(decision, state, self.cache, self.scheduler.algorithm, self.scheduler.preemption)
+        self.scheduler.steps("preemption_evaluation")
         return attrs.evolve(decision, preemption=preemption, nominated=nominee_of(preemption))
 
     def said(
@@ -337,7 +322,7 @@ class PredicatesAttempt(Attempt, eq=False, kw_only=True):
         error: str | None,  # noqa: ARG002
     ) -> tuple[Filtered, dict[str, Any]]:
         """The idle predicates' verdicts, and what extenders said."""
-        filtered, algorithm = self.filtered, self.algorithm
+        filtered, algorithm = self.filtered, self.scheduler.algorithm
         return filtered, {
             "verdicts": filtered.verdicts,
             "idle": self.idle,
@@ -358,22 +343,65 @@ def _refused(traces: Iterable[ExtenderTrace]) -> dict[str, Status]:
     return {name: Status.unschedulable(*messages) for name, messages in by_node.items()}
 
 
-class GenericScheduler:
-    """Decides where pods go in one cluster by one algorithm. Upstream: 1.16 genericScheduler.
+class Decider:
+    """Decides where pods go in one cluster, by attempts, and keeps what is remembered from one to the next.
 
-    ``decide`` changes nothing in the cluster; ``cache.assume_pod`` places the pod it decided on.
+    An attempt changes nothing in the cluster; ``cache.assume_pod`` places the pod it decided on.
     """
 
-    def __init__(self, algorithm: Algorithm, cache: ClusterCache, tie_break: TieBreak | None = None) -> None:
+    def __init__(
+        self,
+        algorithm: Algorithm,
+        cache: ClusterCache,
+        tie_break: TieBreak | None,
+        rules: Iterable[Rule],
+        weights: Mapping[str, int],
+    ) -> None:
+        """rules: everything over columns that is asked. weights: rule → its weight."""
         self.algorithm = algorithm
         self.cache = cache
         self.tie_break: TieBreak = tie_break or FirstByName()
+        self.weights = weights
+        self.preemption = PreemptionMemory(cache, algorithm.behaviour.order)
+        self._memory = Memory(rules, lambda info, share: ClassState(info, algorithm, share))
+
+    def fresh(self) -> Decider:
+        """The same, with nothing remembered, and no say in the choice among equal totals nor in what is sampled."""
+        raise NotImplementedError
+
+    def attempt(self, pod: Pod, *, thorough: bool = False, instead: IntArray | None = None) -> Attempt:
+        """Before anything is decided: ``run`` says where the pod goes. See Attempt."""
+        raise NotImplementedError
+
+    def state(self, info: PodInfo, snapshot: Snapshot) -> ClassState:
+        """What is remembered for pods like one of this class."""
+        return self._memory.state(info, snapshot, self.cache.columns.log)
+
+    def scores_on(self, pod: Pod, rows: IntArray) -> Decision:
+        """What it would say if the nodes of these rows, and no others, had passed every check.
+
+        rows: (n,) of the cluster. Extenders' filters are called, and have no say.
+        """
+        return self.fresh().attempt(pod, thorough=True, instead=rows).decide()
+
+    def again(self, pod: Pod) -> Decision:
+        """The same with every score, and without a say in the choice among equal totals."""
+        return self.fresh().attempt(pod, thorough=True).decide()
+
+
+class GenericScheduler(Decider):
+    """Decides by predicates and priorities. Upstream: 1.16 genericScheduler."""
+
+    def __init__(self, algorithm: Algorithm, cache: ClusterCache, tie_break: TieBreak | None = None) -> None:
         scores = [priority.config for priority in algorithm.priorities]
-        self._memory = Memory([*algorithm.predicates, *scores], lambda info, share: ClassState(info, algorithm, share))
-        self._preemption = PreemptionMemory(cache, algorithm.behaviour.order)
-        self._weights = {p.config.name: p.weight for p in algorithm.priorities}
+        weights = {p.config.name: p.weight for p in algorithm.priorities}
+        super().__init__(algorithm, cache, tie_break, (*algorithm.predicates, *scores), weights)
         self.steps: Steps = no_steps
         """What is told when a part of the algorithm begins (an empty name) and ends."""
+
+    def fresh(self) -> GenericScheduler:
+        """See Decider."""
+        return GenericScheduler(self.algorithm, self.cache)
 
     @property
     def has_custom_plugins(self) -> bool:
@@ -409,7 +437,7 @@ class GenericScheduler:
             return self._left_alone(pod, text)
         try:
             self.steps("")
-            return self._attempt(pod, thorough=thorough).run(preempt=preempt)
+            return self.attempt(pod, thorough=thorough).run(preempt=preempt)
         except CustomCodeError as error:
             raise error.of_pod(pod.key) from error
 
@@ -420,41 +448,29 @@ class GenericScheduler:
             return None
         from kubescheduler.core.equal_runs import placed_in_bulk
 
-        snapshot, log = self.cache.snapshot(), self.cache.columns.log
+        snapshot = self.cache.snapshot()
         return placed_in_bulk(
             pods,
             self.cache,
             self.algorithm,
             self.tie_break,
-            lambda info: self._memory.state(info, snapshot, log),
+            lambda info: self.state(info, snapshot),
             lambda pod: bool(self.foreign(pod)),
         )
-
-    def scores_on(self, pod: Pod, rows: IntArray) -> Decision:
-        """What it would say if the nodes of these rows, and no others, had passed every check.
-
-        rows: (n,) of the cluster. Extenders' filters are called, and have no say.
-        """
-        return GenericScheduler(self.algorithm, self.cache)._attempt(pod, thorough=True, instead=rows).decide()
 
     def _left_alone(self, pod: Pod, text: str) -> Decision:
         names, listed = self.cache.columns.published
         total = self.cache.columns.node_count
         return Decision(pod, self.algorithm.release, names, listed, total, error=text, tried=False)
 
-    def _attempt(self, pod: Pod, *, thorough: bool = False, instead: IntArray | None = None) -> PredicatesAttempt:
-        """Before anything is decided. instead: the rows to score in place of those that pass; None: these."""
+    def attempt(self, pod: Pod, *, thorough: bool = False, instead: IntArray | None = None) -> PredicatesAttempt:
+        """See Decider."""
         cache = self.cache
         filtered = Filtered(cache.columns.published[1])
-        given = (pod, cache, self.algorithm, self.tie_break, self._weights, self.again, thorough, instead)
         return PredicatesAttempt(
-            *given,
-            memory=self._memory,
-            preemption=self._preemption,
-            steps=self.steps,
-            filtered=filtered,
+            pod=pod, scheduler=self, cache=cache, thorough=thorough, instead=instead, filtered=filtered
         )
 
     def again(self, pod: Pod) -> Decision:
-        """The same with every score, and without a say in the choice among equal totals."""
-        return GenericScheduler(self.algorithm, self.cache).decide(pod, thorough=True)
+        """See Decider."""
+        return self.fresh().decide(pod, thorough=True)

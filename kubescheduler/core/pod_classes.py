@@ -497,10 +497,10 @@ class ClassState:
         self._checked = log.position
         masks = [listed, *(s.failing for s in self.checks if s.failing is not None and not s.skipped)]
         if len(masks) != len(self._from) or not all(map(operator.is_, masks, self._from)):
-            self._from = masks
             self.fits = listed if len(masks) == 1 else listed & ~np.logical_or.reduce(masks[1:])
             self.feasible = self.fits.nonzero()[0]
             self.everywhere = len(self.feasible) == len(listed)
+            self._from = masks
 
     def score(self, snapshot: Snapshot, log: ChangeLog) -> None:
         """Brings every priority's numbers up to date, in the same cluster as ``check`` just before."""
@@ -549,7 +549,7 @@ class Memory:
         self._shared: WeakValueDictionary[Hashable, Remembered] = WeakValueDictionary()
         self._shared_totals: WeakValueDictionary[Hashable, Any] = WeakValueDictionary()
 
-    def state(self, info: PodInfo, snapshot: Snapshot, log: ChangeLog) -> Any:
+    def state(self, info: PodInfo, snapshot: Snapshot, log: ChangeLog) -> ClassState:
         """What is remembered of pods like this one; made when it is new. The oldest are forgotten."""
         moment = (log.version_of(SELECTED), snapshot.term_keys)
         if moment != self._moment or len(self._key_of) > MOST_PODS:

@@ -305,12 +305,6 @@ class TotalTable:
         totals = self._now[TOTAL]
         return tie_break.choose((totals == totals.max()).nonzero()[0], self._ranks)
 
-    def set_raw(self, name: str, number: int) -> None:
-        """The raw number that a rule gives every row, where it gives them all one."""
-        if name in self._layout.constant_raws:
-            constants = {**self._layout.constant_raws, name: number}
-            self._layout = msgspec.structs.replace(self._layout, constant_raws=constants)
-
     def numbers(self, name: str, rows: IntArray) -> IntArray:
         """(k,) the raw numbers of a rule on some rows; a copy."""
         numbers: IntArray = self._now[self._raws[name], rows]
@@ -559,7 +553,6 @@ class SharedTotals:
         self._sort_scores(state, snapshot)
         self._read_checks(state)
         self._table: TotalTable | None = None
-        self._shared_raws: dict[str, int] = {}
         self._listed = listed
 
     def _sort_scores(self, state: ClassState, snapshot: Snapshot) -> None:
@@ -652,9 +645,6 @@ class SharedTotals:
         rows_now = dict.fromkeys([*answers, *moved.tolist()])
         if pods_changed and self._far and not self._far_changes(rows_now, state.info, snapshot, log):
             return False
-        for name, raw in self._shared_raws.items():
-            self._table.set_raw(name, raw)
-        self._shared_raws.clear()
         if not self._put(np.array(list(rows_now), np.int64), answers, self._table):
             if self._table.moved_on:
                 self.volatile.failed(self._table.moved_on)
@@ -750,28 +740,11 @@ class SharedTotals:
             raw, self._raws[name] = self._raws[name], score.raw
             if score.raw is raw:
                 continue
-            if isinstance(self._scored.scores[name], int):
-                if not self._still_shared(score, raw, info, snapshot):
-                    self.volatile.failed(name)
-                    return False
-                continue
             rows = np.flatnonzero(score.raw != raw)
-            if len(rows) > FEW:
+            if len(rows) > (0 if isinstance(self._scored.scores[name], int) else FEW):
                 self.volatile.failed(name)
                 return False
             changed.update(dict.fromkeys(rows.tolist()))
-        return True
-
-    def _still_shared(self, score: ScoreState, raw: IntArray, info: PodInfo, snapshot: Snapshot) -> bool:
-        """Whether a rule that gave every row one score still gives it that."""
-        if score.uniform is None:
-            return np.array_equal(score.raw, raw)
-        name = score.config.name
-        if not isinstance(self._scored.raws.get(name, 0), int):
-            return False
-        if reduced(info, score, snapshot, None) != self._scored.scores[name]:
-            return False
-        self._shared_raws[name] = score.uniform
         return True
 
     # --- of both ---------------------------------------------------------------------------

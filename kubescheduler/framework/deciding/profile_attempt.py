@@ -20,14 +20,12 @@ from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from kubescheduler.core.algorithm import Algorithm
-from kubescheduler.core.attempt import Attempt
+from kubescheduler.core.attempt import Attempt, Decider
 from kubescheduler.core.decision import FRAMEWORK_SCALE, NO_NODES, Decision, ScoreSource
 from kubescheduler.core.extender_calls import Extender, ExtenderTrace, score_with_extenders
 from kubescheduler.core.filter_and_score import Filtered
-from kubescheduler.core.pod_classes import ClassState, Memory
-from kubescheduler.core.preemption import PreemptionMemory
-from kubescheduler.core.selection import FirstByName, TieBreak
+from kubescheduler.core.pod_classes import ClassState
+from kubescheduler.core.selection import TieBreak
 from kubescheduler.core.status import Code, Status
 from kubescheduler.extender.answered_nodes import cluster_as_answered, node_not_found
 from kubescheduler.framework.contract.cycle_state import CycleState
@@ -103,10 +101,6 @@ class ProfileAttempt(Attempt, eq=False, kw_only=True):
         if waits is not None and (error := waits(info, self.cache.objects)):
             raise SchedulingError(error)
         return info
-
-    def state(self, info: PodInfo, snapshot: Snapshot) -> ClassState:
-        """What is remembered for pods of this class."""
-        return self.scheduler.state(info, snapshot)
 
     # --- totals that are kept ----------------------------------------------------------------
 
@@ -379,8 +373,8 @@ class ProfileAttempt(Attempt, eq=False, kw_only=True):
 
     def select(self, feasible: IntArray, totals: IntArray, names: tuple[str, ...]) -> int:
         """By a heap, where that is the release's own choice."""
-        if isinstance(self.tie_break, HeapTie):
-            return self._heap(feasible, totals, self.tie_break.rng, names)
+        if isinstance(self.scheduler.tie_break, HeapTie):
+            return self._heap(feasible, totals, self.scheduler.tie_break.rng, names)
         return super().select(feasible, totals, names)
 
     def _heap(self, feasible: IntArray, totals: IntArray, rng: random.Random, names: tuple[str, ...]) -> int:
@@ -406,7 +400,7 @@ class ProfileAttempt(Attempt, eq=False, kw_only=True):
                 feasible.copy(),
                 self.scored.totals.copy(),
                 columns.ranks.copy(),
-                self.tie_break,
+                self.scheduler.tie_break,
                 columns.row_of[host],
             )
         batch.store(turn, signature, self.hint, host, ranking, others=max(0, len(self.scored.totals) - 1))
@@ -511,11 +505,8 @@ class ProfileAttempt(Attempt, eq=False, kw_only=True):
                 break
 
 
-class FrameworkScheduler:
-    """Decides where pods go in one cluster by one profile. Upstream: 1.20 and 1.36 genericScheduler.
-
-    An attempt changes nothing in the cluster; ``cache.assume_pod`` places the pod it decided on.
-    """
+class FrameworkScheduler(Decider):
+    """Decides by one profile. Upstream: 1.20 and 1.36 genericScheduler."""
 
     def __init__(
         self,
@@ -530,27 +521,18 @@ class FrameworkScheduler:
         """percentage: of nodes to score; 100: all, 0: adaptive. watch: what is told how long the plugins of a point
         took; None: nobody."""
         self.frame = frame
-        self.cache = cache
-        self.tie_break: TieBreak = tie_break or FirstByName()
-        self.compiled = Compiled.of(frame, extenders, percentage)
+        self.compiled = compiled = Compiled.of(frame, extenders, percentage)
+        super().__init__(compiled.algorithm, cache, tie_break, compiled.rules, compiled.weights)
         self.rules = rules
         self.watch = watch
-        self.preemption = PreemptionMemory(cache)
         self.sampler = Sampler()
         self.batch = rules.batching(frame, bool(extenders))
-        compiled = self.compiled
-        self.memory = Memory(compiled.rules, lambda info, share: ClassState(info, compiled.algorithm, share))
-        self.fresh = partial(FrameworkScheduler, frame, cache, rules, extenders, None, percentage)
-        """Makes the same, with nothing remembered, and no say in the choice among equal totals."""
 
-    @property
-    def algorithm(self) -> Algorithm:
-        """The column plugins and extenders, in the shape that legacy releases have."""
-        return self.compiled.algorithm
-
-    def scores_on(self, pod: Pod, rows: IntArray) -> Decision:
-        """See ``GenericScheduler.scores_on``."""
-        return self.fresh().attempt(pod, thorough=True, instead=rows).decide()
+    def fresh(self) -> FrameworkScheduler:
+        """See Decider."""
+        algorithm = self.algorithm
+        percentage = algorithm.percentage_of_nodes_to_score
+        return FrameworkScheduler(self.frame, self.cache, self.rules, algorithm.extenders, None, percentage)
 
     def attempt(
         self,
@@ -568,15 +550,12 @@ class FrameworkScheduler:
         places one pod after the other; None: a question on its own, which no earlier attempt has a say in. instead:
         the rows to score in place of those that pass.
         """
-        compiled, cycle = self.compiled, CycleState() if cycle is None else cycle
-        given = (pod, self.cache, compiled.algorithm, self.tie_break, compiled.weights, self.again, thorough, instead)
-        return ProfileAttempt(*given, scheduler=self, cycle=cycle, turn=turn)
-
-    def again(self, pod: Pod) -> Decision:
-        """A thorough decision that has no say in the choice among equal totals, nor in what is sampled next."""
-        return self.fresh().attempt(pod, thorough=True).decide()
-
-    def state(self, info: PodInfo, snapshot: Snapshot) -> ClassState:
-        """What is kept for pods like one of this class."""
-        state: ClassState = self.memory.state(info, snapshot, self.cache.columns.log)
-        return state
+        return ProfileAttempt(
+            pod=pod,
+            scheduler=self,
+            cache=self.cache,
+            thorough=thorough,
+            instead=instead,
+            cycle=CycleState() if cycle is None else cycle,
+            turn=turn,
+        )

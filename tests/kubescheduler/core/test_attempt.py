@@ -203,7 +203,7 @@ def test_sampling_goes_on_where_the_last_attempt_stopped() -> None:
 
 
 PLACES = {
-    "fitting": (ClassState, "_fit"),
+    "fitting": (ClassState, "check"),
     "a check": (CheckState, "_refresh"),
     "a score": (ScoreState, "_map"),
     "domains": (ScopeReading, "changed_rows"),
