@@ -44,15 +44,16 @@ def evaluate(lines: Iterable[bytes], release: str, feature_gates: str = "") -> I
 
 def _scenario_results(line: bytes, release: str, at_start: Mapping[str, bool]) -> Iterator[dict[str, Any]]:
     name: Any = ""
-    queries: list[Any] = [None]
+    queries: list[Any] = []
     try:
         document = object_of(line_value(line), "a line")
         name = document.get("id", "")
-        queries = queries_of(document)
+        if isinstance(document.get("queries"), list):
+            queries = document["queries"]
         check_scenario(document)
         scenario = Scenario.of(document, release_named(release), at_start)
     except Exception as error:
-        for query in queries:
+        for query in queries or [None]:
             yield _failed(name, id_of(query), release, error)
         return
     for at, query in enumerate(queries):
@@ -133,7 +134,10 @@ class Scenario(msgspec.Struct, eq=False):
             late = [name for name in said if gates.get(name) != at_start.get(name, release.gates.known(name).default)]
             notes = [f"featureGates: {name}: {TOO_LATE.format(release.name)}" for name in late]
             gates = release.gates.of_document(at_start)
-        objects = decode_cluster(document.get("cluster") or {}, decoder=Decoder(prepare=release.decoding))
+        cluster = dict(document.get("cluster") or {})
+        if isinstance(pods := cluster.get("pods"), list):
+            cluster["pods"] = list(map(with_uid, pods))
+        objects = decode_cluster(cluster, decoder=Decoder(prepare=release.decoding))
         return cls(
             name=str(document.get("id", "")),
             release=release,
@@ -147,7 +151,7 @@ class Scenario(msgspec.Struct, eq=False):
     def answer(self, query: Mapping[str, Any]) -> dict[str, Any]:
         """One result. In a sequence the pod is then bound to the first of the best nodes."""
         decoder = Decoder(prepare=self.release.decoding)
-        pod = decoder.decode_object({"kind": "Pod", **(query.get("pod") or {})}, keep_manifest=True)
+        pod = decoder.decode_object({"kind": "Pod", **with_uid(query.get("pod") or {})}, keep_manifest=True)
         if not isinstance(pod, Pod):
             raise DecodeError(f"query {query.get('id')}: pod: it is a {type(pod).__name__}")
         self._today = seconds_of_time(query.get("now"))
@@ -224,7 +228,12 @@ def _events_of(query: Mapping[str, Any], decoder: Decoder) -> list[TimedEvent] |
         return None
     from kubescheduler.engine.evaluate_events import decoded_events
 
-    return decoded_events(query["events"], decoder)
+    events = [{key: _stored(value) for key, value in event.items()} for event in query["events"]]
+    return decoded_events(events, decoder)
+
+
+def _stored(value: Any) -> Any:
+    return with_uid(value) if isinstance(value, dict) and value.get("kind") == "Pod" else value
 
 
 def _clock(moment: float | None) -> Callable[[], float]:
@@ -361,6 +370,8 @@ EVENT_TYPES: Types = {"after": _SECONDS, "old": _OBJECT, "new": _OBJECT}
 def check_scenario(document: Mapping[str, Any]) -> None:
     """Raises DecodeError with every member that a line does not have, or of a wrong type; null counts as absent."""
     wrong = [*_unknown(document, SCENARIO_TYPES, ""), *_wrong(document, SCENARIO_TYPES, "")]
+    if document.get("queries") is None:
+        wrong.append("queries: missing; a scenario has them beside its cluster, and an answer is given to each")
     cluster, gates = document.get("cluster"), document.get("featureGates")
     if isinstance(cluster, dict):
         wrong += _unknown({key: cluster[key] for key in cluster if key != "kind"}, SECTIONS, "cluster")
@@ -429,14 +440,12 @@ def _is_utf8(line: bytes) -> bool:
     return True
 
 
-def queries_of(document: Mapping[str, Any]) -> list[Any]:
-    """The queries of a line. Raises DecodeError for a line without any."""
-    if "queries" not in document:
-        raise DecodeError("queries: missing; a scenario has them beside its cluster, and an answer is given to each")
-    queries = document["queries"]
-    if queries is not None and not isinstance(queries, list):
-        raise DecodeError(f"queries: must be a list, not {describe(queries)}")
-    return queries or []
+def with_uid(pod: Any) -> Any:
+    """The manifest of a pod that has no uid with its ``NAMESPACE/NAME`` as one."""
+    meta = pod.get("metadata") if isinstance(pod, dict) else None
+    if not isinstance(meta, dict) or meta.get("uid"):
+        return pod
+    return {**pod, "metadata": {**meta, "uid": f"{meta.get('namespace') or ''}/{meta.get('name')}"}}
 
 
 def id_of(query: Any) -> Any:

@@ -52,6 +52,37 @@ def test_what_earlier_queries_left_behind_never_matters(theme: str, number: int)
     assert alone == together
 
 
+@pytest.mark.parametrize("release", RELEASES_TRIED)
+def test_pods_without_a_uid(release: str) -> None:
+    """Each gets its namespace and name as one, also those of events."""
+    node = {"metadata": {"name": "a"}, "status": {"allocatable": {"cpu": "1", "memory": "1Gi", "pods": "2"}}}
+    runs = [{"metadata": {"name": name, "namespace": "d"}, "spec": {"nodeName": "a"}} for name in "pq"]
+    asked = {"metadata": {"name": "r", "namespace": "d"}, "spec": {"containers": [{"name": "c"}]}}
+    gone = [{"old": {"kind": "Pod", "apiVersion": "v1", **runs[0]}}]
+    query = {"id": "q", "pod": asked, "events": gone}
+    scenario = {"id": "s", "cluster": {"nodes": [node], "pods": runs}, "queries": [query]}
+    [answer] = evaluate([msgspec.json.encode(scenario)], release)
+    assert (answer["error"], list(answer["failed"])) == (None, ["a"])
+    assert len(answer["queue"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ({"queries": [], "x": 1}, ["x: unknown key"]),
+        ({"querys": [{}]}, ["querys: unknown key; did you mean queries?", "queries: missing"]),
+        ({"queries": None}, ["queries: missing"]),
+        ({"queries": 5}, ["queries: must be a list"]),
+    ],
+)
+def test_a_scenario_without_queries_has_an_answer_all_the_same(line: dict[str, Any], said: list[str]) -> None:
+    """With every fault of it."""
+    [answer] = answers(line)
+    problems = answer["error"].split("\n")
+    assert len(problems) == len(said)
+    assert all(map(str.startswith, problems, said)), problems
+
+
 def test_a_sequence_binds_each_pod_before_the_next() -> None:
     """Two pods that fill a node one at a time do not both fit there."""
     room = {"cpu": "1", "memory": "1Gi", "pods": "10"}
