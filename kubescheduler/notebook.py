@@ -165,8 +165,8 @@ def decision_columns(decided: Decision) -> Columns:
 
 def decision_title(decided: Decision) -> str:
     """``default/web: worker-1 (5/7 nodes fit, release 1.36)``."""
-    fit = f"({len(decided.fits())}/{decided.nodes_total} nodes fit, release {decided.release})"
-    return f"{decided.pod.key.removeprefix('/')}: {decided.host or 'no node'} {fit}"
+    fit = f"{len(decided.fits())}/{decided.nodes_total} nodes fit" if decided.tried else "not tried"
+    return f"{decided.pod.key.removeprefix('/')}: {decided.host or 'no node'} ({fit}, release {decided.release})"
 
 
 def decision_text(decided: Decision) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kubescheduler.cli.cluster_options import check_standard_input, cluster_options
-from kubescheduler.cli.common_options import ERROR_STATUS, number_option, output_option, pod_files_option
+from kubescheduler.cli.common_options import FOREIGN_STATUS, number_option, output_option, pod_files_option
 from kubescheduler.cli.engine_options import EngineOptions, NeededOption, question_options, remarks
 from kubescheduler.cli.help_groups import GroupedCommand
 
@@ -29,7 +29,7 @@ FEW_NODES = 3
 
 @click.command(
     cls=GroupedCommand,
-    epilog=f"Exit status: 0 at least one more of each fits, 1 none of some, {ERROR_STATUS}",
+    epilog=f"Exit status: 0 at least one more of each fits, 1 none of some, {FOREIGN_STATUS}",
 )
 @cluster_options
 @pod_files_option(

@@ -119,6 +119,8 @@ class OneOf(_Choice):
 
 ERROR_STATUS = "2 an error: wrong input or usage, or an attempt that an error ended."
 """What the help of commands that decide says of the exit status that is no answer."""
+FOREIGN_STATUS = f"{ERROR_STATUS.removesuffix('.')}, or a pod that no profile of the scheduler takes."
+"""The same of those that decide just the pods that are named."""
 
 FILE = click.Path()
 """A file's name as it was given; shells complete it. Whether it is there is seen when it is read."""

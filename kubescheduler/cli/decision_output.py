@@ -13,7 +13,7 @@ import click
 import msgspec
 
 from kubescheduler.cli.output import ERROR, NONE, PLAIN, Screen, Toned, headed, list_document, noted, table
-from kubescheduler.core.decision import Decision, failures, gave_up
+from kubescheduler.core.decision import Decision, failures, gave_up, undecided
 from kubescheduler.sources.sanitize import one_line, shown
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ def would_evict(decision: Decision) -> str:
 
 
 def fits(decision: Decision) -> str:
-    """``3/5``: nodes that fit, of those there are; ``<none>`` where an error kept that from being found out."""
-    return NONE if gave_up(decision) else f"{len(decision.feasible)}/{decision.nodes_total}"
+    """``3/5``: nodes that fit, of those there are; ``<none>`` where nobody looked, or an error ended that."""
+    return NONE if gave_up(decision) or not decision.tried else f"{len(decision.feasible)}/{decision.nodes_total}"
 
 
 def best(decision: Decision) -> list[str]:
@@ -214,6 +214,6 @@ def _decided_case(decision: Any, workload: str, explain: Explain | None) -> CiCa
     if decision.host is not None:
         return CiCase(group, metadata.name, text=text)
     message = message_line(decision)
-    if gave_up(decision):
+    if undecided(decision):
         return CiCase(group, metadata.name, Standing.ERROR, "error", message, text or message)
     return CiCase(group, metadata.name, Standing.FAILED, "no-node", message, text or message)

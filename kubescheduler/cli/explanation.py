@@ -74,7 +74,8 @@ class Explaining(NamedTuple):
     def text(self, decision: Decision, screen: Screen) -> str:
         """Tables: the scores of the nodes that fit, what every check says of those that were refused, and whom
         preemption would evict where. Or, of the nodes that are named, all that scores and refusals are made of."""
-        answer = ERROR if gave_up(decision) else f"{decision.host or NONE} ({fits(decision)} nodes fit)"
+        looked = f"{fits(decision)} nodes fit" if decision.tried else "not tried"
+        answer = ERROR if gave_up(decision) else f"{decision.host or NONE} ({looked})"
         head = f"{decision.pod.key}: {answer}"
         said = (decision.error, _failed_calls(decision), _pre_filter_text(decision))
         parts = [screen.paint(screen.filled(head), "head"), *(paragraph(text, screen) for text in said if text)]

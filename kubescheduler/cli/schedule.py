@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kubescheduler.cli.cluster_options import check_standard_input, cluster_options
-from kubescheduler.cli.common_options import ERROR_STATUS, file_option, number_option, output_option, pod_files_option
+from kubescheduler.cli.common_options import FOREIGN_STATUS, file_option, number_option, output_option, pod_files_option
 from kubescheduler.cli.engine_options import EngineOptions, question_options, remarks
 from kubescheduler.cli.help_groups import GroupedCommand
 
@@ -33,7 +33,7 @@ MANY = 200
 @click.command(
     cls=GroupedCommand,
     short_help="Decide where pods go, and say why.",
-    epilog=f"Exit status: 0 every pod has a node, 1 some pod has none, {ERROR_STATUS}",
+    epilog=f"Exit status: 0 every pod has a node, 1 some pod has none, {FOREIGN_STATUS}",
 )
 @cluster_options
 @pod_files_option("pod", "--pod", "Pods to schedule: manifests, controllers with a pod template, or a .csv trace.")
@@ -217,7 +217,7 @@ def _run(
     from kubescheduler.cli.cluster_files import save_cluster
     from kubescheduler.cli.decision_output import PassedOverExtenders, exit_status
     from kubescheduler.cli.output import echo
-    from kubescheduler.core.decision import gave_up
+    from kubescheduler.core.decision import undecided
     from kubescheduler.core.equal_runs import placed_in_order
 
     hosts: dict[str, str | None] = {}
@@ -226,7 +226,7 @@ def _run(
 
     def noted(pod: Pod) -> Decision:
         decision = decide(pod)
-        if gave_up(decision):
+        if undecided(decision):
             errors.append((pod.key, decision.message))
         passed_over.note(decision)
         return decision

@@ -12,7 +12,7 @@ import click
 from click.core import ParameterSource
 
 from kubescheduler.cli.cluster_options import ServerCluster, check_standard_input, cluster_options
-from kubescheduler.cli.common_options import ERROR_STATUS, ReleaseName, answer_option, number_option, server_version
+from kubescheduler.cli.common_options import FOREIGN_STATUS, ReleaseName, answer_option, number_option, server_version
 from kubescheduler.cli.engine_options import EngineOptions, question_options, remark, remarks
 from kubescheduler.cli.help_groups import GroupedCommand
 from kubescheduler.releases.names import RELEASE_NAMES
@@ -40,7 +40,7 @@ def pod_names(context: click.Context, _: click.Parameter, begun: str) -> list[st
     cls=GroupedCommand,
     short_help="Say why a pod is where it is, or nowhere.",
     epilog="Exit status: 0 the pod has a node or would get one, 1 it fits nowhere unless others are evicted, "
-    f"{ERROR_STATUS}",
+    f"{FOREIGN_STATUS}",
 )
 @click.argument("pod", shell_complete=pod_names)
 @partial(cluster_options, required=False)
@@ -77,7 +77,7 @@ def why(
     """
     from kubescheduler.cli.decision_output import exit_status
     from kubescheduler.cli.output import echo
-    from kubescheduler.core.decision import gave_up
+    from kubescheduler.core.decision import undecided
 
     check_standard_input(cluster)
     if watch and output == "html":
@@ -93,7 +93,7 @@ def why(
     asked = partial(_asked, pod, places, namespace or "default", engine, top)
     for answer, notes in followed(asked, time.sleep) if watch else (asked(),):
         echo(_rendered(answer, output, top, notes, engine.release))
-    errors = [(answer.pod.key, answer.decision.message)] if gave_up(answer.decision) else []
+    errors = [(answer.pod.key, answer.decision.message)] if undecided(answer.decision) else []
     return exit_status(errors, fine=answer.placed)
 
 

@@ -76,7 +76,7 @@ class RealChoices(msgspec.Struct, frozen=True, eq=False):
             tied=tied,
             total=int(decision.totals.max()) if tied and len(decision.totals) else None,
             fits=len(decision.feasible),
-            nodes=decision.nodes_total,
+            nodes=decision.nodes_total if decision.tried else 0,
             message=decision.message,
             notes=() if decision.host is not None else decision.notes,
             error=decision.error is not None and decision.tried,

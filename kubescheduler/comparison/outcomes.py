@@ -91,7 +91,7 @@ class Outcome(msgspec.Struct, frozen=True):
     fits: int = 0
     """How many nodes fit."""
     nodes: int = 0
-    """How many nodes there are."""
+    """How many nodes there are; 0 where nobody looked."""
     message: str = ""
     notes: tuple[str, ...] = ()
     """What a reader of the reasons does not see in them; see ``Decision.notes``."""

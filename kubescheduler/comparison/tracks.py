@@ -324,7 +324,7 @@ class Run:
             tied=names,
             total=total,
             fits=len(feasible),
-            nodes=decision.nodes_total,
+            nodes=decision.nodes_total if decision.tried else 0,
             message=decision.message,
             notes=decision.notes if host is None or decision.from_kept_ranking else (),
             error=decision.error is not None and decision.tried,

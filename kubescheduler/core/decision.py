@@ -274,7 +274,7 @@ class Decision(CopiedAsItself, FilterResults):
     """The text of an error that gave the attempt up, or why it was not made; None if nodes simply did not fit."""
     error_at: str = ""
     """Where an error ended the attempt: ``preFilter``, ``filter`` (with the predicates and extenders of legacy
-    releases), ``score`` or ``postFilter``; empty where none did, or nobody tried."""
+    releases), ``score`` or ``postFilter``; ``preEnqueue`` where that keeps the pod from being tried; else empty."""
     from_kept_ranking: bool = False
     """The host is the next node of the ranking that was kept from the pod before, which has the same signature (1.36
     with OpportunisticBatching): it was checked alone, and nothing was scored."""
@@ -317,6 +317,11 @@ class Decision(CopiedAsItself, FilterResults):
     def fit_message(self) -> str:
         """The release's text for a pod that no node fits."""
         return self.fit_error(self)
+
+    @property
+    def foreign(self) -> bool:
+        """Whether it is a pod of another scheduler, at which nobody looked."""
+        return not self.tried and not self.error_at
 
     def fits(self) -> list[str]:
         """The nodes that fit, sorted by name."""
@@ -494,6 +499,11 @@ class Decision(CopiedAsItself, FilterResults):
         from kubescheduler.notebook import decision_title
 
         return f"<Decision {decision_title(self)}>"
+
+
+def undecided(decision: Decision | None) -> bool:
+    """Whether nobody says where the pod would go: an error ended the attempt, or the pod is another scheduler's."""
+    return gave_up(decision) or (decision is not None and decision.foreign)
 
 
 def gave_up(decision: Decision | None) -> bool:

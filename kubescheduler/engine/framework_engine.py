@@ -254,11 +254,12 @@ class ProfiledScheduler(msgspec.Struct, frozen=True, eq=False):
         most of the time of a pod that fits nowhere goes into that.
         """
         try:
-            text = self.foreign(pod) or ("" if enqueued else self.gate(pod))
+            foreign = self.foreign(pod)
+            text = foreign or ("" if enqueued else self.gate(pod))
         except SchedulingError as error:
             return self._given_up(pod, str(error))
         if text:
-            return attrs.evolve(self._given_up(pod, text), tried=False)
+            return attrs.evolve(self._given_up(pod, text), tried=False, error_at="" if foreign else "preEnqueue")
         scheduler = self.schedulers[pod.spec.scheduler_name or DEFAULT_SCHEDULER_NAME]
         turn = Turn(self._numbers.take(), 0.0) if in_sequence else None
         reports = reports and scheduler.rules.reports_post_filter and not thorough

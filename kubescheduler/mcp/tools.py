@@ -350,7 +350,7 @@ def decided(decision: Decision, top: int) -> Answer:
         "release": decision.release,
         "node": decision.host,
         "message": decision.message,
-        "fit": len(decision.fits()),
+        "fit": len(decision.fits()) if decision.tried else None,
         "nodes": decision.nodes_total,
         "best": [
             {"node": node, "total": total[node], "scores": _of_scores(decision, node, "product")} for node in best

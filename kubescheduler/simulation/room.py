@@ -10,7 +10,7 @@ from itertools import compress
 import msgspec
 
 from clusterstate.objects import ObjectMeta, Pod
-from kubescheduler.core.decision import Decision, gave_up
+from kubescheduler.core.decision import Decision, gave_up, undecided
 from kubescheduler.core.equal_runs import MOST, PlacedRun, placed_in_order
 from kubescheduler.core.results import Shown, ShownTable
 from kubescheduler.engine.placing import Change, place, take_back, undo
@@ -56,7 +56,7 @@ class Room(Shown, msgspec.Struct, frozen=True, eq=False):
     @property
     def error(self) -> str | None:
         """What ended an attempt, so that nobody knows how many fit; None: the count is an answer."""
-        return self.stopped.message if self.stopped is not None and gave_up(self.stopped) else None
+        return self.stopped.message if self.stopped is not None and undecided(self.stopped) else None
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -111,7 +111,7 @@ function PendingPod({ pod }) {
       onPointerDown=${byMouse}
     >
       <span class="name">${name}</span> <span class="quiet">${namespace}</span>
-      ${told && html`<span class=${classes("verdict", pod.host ? "fits" : pod.gated || pod.nominated ? "quiet" : "refused")}>${verdict(pod)}</span>`}
+      ${told && html`<span class=${classes("verdict", pod.host ? "fits" : pod.foreign || pod.gated || pod.nominated ? "quiet" : "refused")}>${verdict(pod)}</span>`}
       ${told && pod.message && !pod.host && html`<span class="message" title=${pod.message}>${pod.message}</span>`}
     </button>
     ${
@@ -128,6 +128,7 @@ async function drop(pod, node, verdict) {
 }
 
 function verdict(pod) {
+  if (pod.foreign) return "– of another scheduler";
   if (pod.gated) return "‖ held by a scheduling gate";
   if (pod.host) return `✓ would go to ${pod.host}`;
   if (pod.error) return "! the attempt failed";

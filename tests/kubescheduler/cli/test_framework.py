@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+import kubescheduler as ks
 from kubescheduler.releases.names import RELEASE_NAMES
 from tests.kubescheduler.cli.conftest import Outcome, Run, pod
 
@@ -68,15 +69,21 @@ def test_the_releases_own_message(schedule: Run, name: str, message: str) -> Non
 
 
 def test_other_schedulers_pods(schedule: Run, release: str) -> None:
-    """The release ignores them: one line for each, and they have no node."""
+    """The release ignores them: one line for each, without a count of nodes, and no answer is made up."""
     outcome = schedule("--pod", "other.yaml", "--pod", "pod.yaml", "--release", release)
-    assert outcome.status == 1
+    assert outcome.status == 2
+    assert outcome.err.startswith("error: no decision on default/other: profile not found")
     text = 'profile not found for scheduler name "volcano"'
     assert outcome.lines[1:] == [
-        ["default", "other", "<none>", "0/2", *text.split()],
+        ["default", "other", "<none>", "<none>", *text.split()],
         ["default", "web", "n1", "2/2"],
     ]
-    assert text in schedule("--pod", "other.yaml", "--release", release, "--explain").out
+    explained = schedule("--pod", "other.yaml", "--release", release, "--explain").out
+    assert "default/other: <none> (not tried)" in explained
+    assert text in explained
+    decided = ks.Scheduler(ks.Cluster.read("cluster.yaml", release=release)).decide("other.yaml")
+    assert repr(decided) == f"<Decision default/other: no node (not tried, release {release})>"
+    assert "<error " in schedule("--pod", "other.yaml", "--release", release, "-o", "junit").out
 
 
 def test_ties_as_the_release_breaks_them(folder: Path, schedule: Run, release: str) -> None:

@@ -85,7 +85,7 @@ function Reasons({ node }) {
 
 // The matrix as it is drawn in a file: the nodes that came yet.
 function checksChart(pages, columns, all) {
-  const { pod, release, fits, total } = pages.head;
+  const { pod, release, fits, total, tried } = pages.head;
   const nodes = pages.known(total);
   const rows = nodes.map((node) => ({
     name: node.name,
@@ -93,7 +93,7 @@ function checksChart(pages, columns, all) {
     reasons: reasonsOf(node),
     cells: columns.map((column) => verdictCell(node, column, all)),
   }));
-  const text = `${pod} by release ${release}: ${fits} of ${total} nodes fit.`;
+  const text = `${pod} by release ${release}: ${tried ? `${fits} of ${total} nodes fit` : "not tried"}.`;
   return { name: "checks", title: "Nodes by checks", text, notes: drawnOf(nodes.length, total, "nodes"), columns, rows, all };
 }
 

@@ -150,19 +150,21 @@ export function Moment({ then }) {
 // The decision in two lines.
 
 export function Outcome({ found }) {
-  const { pod, host, nominated, message, error, fits, total, notes } = found;
+  const { pod, host, nominated, message, error, tried, fits, total, notes } = found;
   return html`<header class="outcome">
     <h2>
       <span class="mono">${pod}</span>
       ${
         host
           ? html` <span class="fits">✓ goes to <strong>${host}</strong></span>`
-          : html` <span class="refused">${error ? "! the attempt failed" : "✗ stays pending"}</span>`
+          : html` <span class="refused">${error && tried ? "! the attempt failed" : "✗ stays pending"}</span>`
       }
     </h2>
     <p class="quiet">
       ${side.value.name || side.value.release}: ${
-        error
+        !tried
+          ? `nobody looked at the nodes: ${message}`
+          : error
           ? `an error ended the attempt, which says nothing of whether nodes fit: ${error}`
           : `${fits} of ${total} nodes fit${nominated ? `; nominated to ${nominated}` : ""}.${host ? "" : ` ${message}`}`
       }
