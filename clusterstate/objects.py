@@ -184,7 +184,7 @@ class Affinity(msgspec.Struct, frozen=True, cache_hash=True):
     pod_anti_affinity: PodAffinity | None = None
 
 
-class Taint(msgspec.Struct, frozen=True):
+class Taint(msgspec.Struct, frozen=True, gc=False):
     """Keeps pods that do not tolerate it off a node (effect NoSchedule, NoExecute or PreferNoSchedule)."""
 
     key: str
@@ -402,7 +402,7 @@ class PodSpec(msgspec.Struct, frozen=True, cache_hash=True):
         return self.affinity.node_affinity.preferred if self.affinity and self.affinity.node_affinity else ()
 
 
-class PodCondition(msgspec.Struct, frozen=True):
+class PodCondition(msgspec.Struct, frozen=True, gc=False):
     """An entry of ``status.conditions``."""
 
     type: str
@@ -476,7 +476,7 @@ class Pod(Manifested, frozen=True, eq=False):
 # --- what pods are placed among: nodes, storage, and what governs the pods of a namespace ---------
 
 
-class NodeCondition(msgspec.Struct, frozen=True):
+class NodeCondition(msgspec.Struct, frozen=True, gc=False):
     """An entry of ``status.conditions``; status is True, False or Unknown."""
 
     type: str

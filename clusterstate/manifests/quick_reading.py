@@ -1,9 +1,9 @@
 """What pods and nodes say, read by the thousand and without the defaults of a release.
 
-msgspec reads them into types that are made of the tables of fields (``clusterstate.manifests.kinds``). They check
-nothing: what they cannot hold is read by the tables, which find the faults. Replicas are recognised by the JSON of what
-scheduling reads of their spec, and share one text of it. Of nodes, amounts, conditions, taints and images that many
-have in common are read once.
+msgspec reads them into types that are made of the tables of fields (``clusterstate.manifests.kinds``), and into records
+that are as the API has them. They check nothing: what they cannot hold is read by the tables, which find the faults.
+Replicas are recognised by the JSON of what scheduling reads of their spec, and share one text of it. Of nodes, amounts,
+conditions, taints and images that many have in common are read once.
 """
 
 from __future__ import annotations
@@ -20,13 +20,10 @@ from clusterstate.errors import DecodeError
 from clusterstate.manifests.fields import Fields
 from clusterstate.manifests.kinds import (
     CLAIM_STATUS,
-    CONDITION,
     CONTAINER,
     METADATA,
-    NODE_CONDITION,
     OWNER,
     SPEC,
-    TAINT,
     VOLUME_KEYS,
     read_grants,
 )
@@ -92,7 +89,6 @@ def _spec(kind: Any, absent: Any) -> Any:
 Spec: Any = _spec(Any, None)
 SpecText: Any = _spec(msgspec.Raw, ABSENT)
 """What replicas share is compared as text, and parsed once."""
-Condition: Any = CONDITION.struct("Condition", frozen=True)
 
 
 class ContainerStatus(msgspec.Struct):
@@ -107,7 +103,7 @@ class PodStatusFields(msgspec.Struct):
     """What is read of a pod's ``status``."""
 
     allocatedResources: Any = None  # noqa: N815
-    conditions: tuple[Condition, ...] | None = None
+    conditions: tuple[PodCondition, ...] | None = None
     containerStatuses: list[ContainerStatus] | None = None  # noqa: N815
     initContainerStatuses: list[ContainerStatus] | None = None  # noqa: N815
     nominatedNodeName: str | None = None  # noqa: N815
@@ -144,18 +140,8 @@ class ReadPod(msgspec.Struct, frozen=True, eq=False):
     """What names the pod; namespace and uid may be empty."""
     node_name: str
     """As ``Pod.node_name``."""
-    phase: str
-    """As ``Pod.phase``."""
-    nominated_node_name: str
-    """As ``Pod.nominated_node_name``."""
-    start_time: str | None
-    """As ``Pod.start_time``."""
-    conditions: tuple[PodCondition, ...]
-    """As ``Pod.conditions``."""
-    grants: PodGrants | None
-    """As ``Pod.grants``."""
-    resource_claim_statuses: tuple[ResourceClaimStatus, ...]
-    """As ``Pod.resource_claim_statuses``."""
+    status: tuple[Any, ...]
+    """The other fields of ``Pod``, in its order."""
     is_stored: bool
     """Whether it has a resourceVersion."""
     kind: str
@@ -165,17 +151,7 @@ class ReadPod(msgspec.Struct, frozen=True, eq=False):
 
     def pod(self, metadata: ObjectMeta, spec: PodSpec) -> Pod:
         """The pod without its manifest, with what its API server has filled in."""
-        return Pod(
-            metadata,
-            spec,
-            self.node_name,
-            self.phase,
-            self.nominated_node_name,
-            self.start_time,
-            self.conditions,
-            self.grants,
-            self.resource_claim_statuses,
-        )
+        return Pod(metadata, spec, self.node_name, *self.status)
 
 
 class PodReader:
@@ -188,7 +164,6 @@ class PodReader:
         self._texts: dict[bytes, bytes] = {}
         self._labels: dict[bytes | tuple[tuple[str, str], ...], Labels] = {}
         self._owners: dict[bytes | tuple[Owner, ...], tuple[OwnerReference, ...]] = {}
-        self._conditions: dict[tuple[Condition, ...], tuple[PodCondition, ...]] = {}
         self._grants: dict[tuple[Granted, ...], PodGrants] = {}
         self._shared: dict[Any, Any] = {}
         self._namespaces: set[str] = {""}
@@ -230,12 +205,14 @@ class PodReader:
             self._texts.get(text) or remember(self._texts, text, text),
             self._metadata(meta),
             intern(node_name) if node_name else "",
-            intern(status.phase) if status.phase else "",
-            status.nominatedNodeName or "",
-            status.startTime,
-            self._pod_conditions(status.conditions) if status.conditions else (),
-            grants,
-            claims,
+            (
+                intern(status.phase) if status.phase else "",
+                status.nominatedNodeName or "",
+                status.startTime,
+                self.share(status.conditions) if status.conditions else (),
+                grants,
+                claims,
+            ),
             bool(meta.resourceVersion),
             kind,
             version,
@@ -251,15 +228,10 @@ class PodReader:
 
     def _metadata(self, seen: Metadata | MetadataText) -> ObjectMeta:
         labels, owners = seen.labels, seen.ownerReferences
-        return ObjectMeta(
-            seen.name,
-            intern(seen.namespace),
-            seen.uid,
+        return _object_meta(
+            seen,
             NO_LABELS if labels is None or labels is ABSENT else self._label_set(labels),
-            FrozenMap(seen.annotations) if seen.annotations else NO_LABELS,
             () if owners is None or owners is ABSENT else self._owner_references(owners),
-            seen.creationTimestamp,
-            seen.deletionTimestamp,
         )
 
     def _label_set(self, labels: dict[str, str] | msgspec.Raw) -> Labels:
@@ -277,12 +249,6 @@ class PodReader:
             seen = msgspec.json.decode(owners, type=_OWNERS) if isinstance(owners, msgspec.Raw) else owners
             read = tuple(OwnerReference(o.kind, o.name, o.uid, o.controller, o.apiVersion) for o in seen or ())
             found = remember(self._owners, key, self.share(read))
-        return found
-
-    def _pod_conditions(self, seen: tuple[Condition, ...]) -> tuple[PodCondition, ...]:
-        found = self._conditions.get(seen)
-        if found is None:
-            found = remember(self._conditions, seen, tuple(PodCondition(c.type, c.status, c.reason) for c in seen))
         return found
 
     def _pod_grants(self, status: PodStatusFields) -> PodGrants | None:
@@ -305,6 +271,19 @@ class PodReader:
         """The first value seen that equals this one."""
         found = self._shared.get(value)
         return remember(self._shared, value, value) if found is None else cast("T", found)
+
+
+def _object_meta(seen: Metadata | MetadataText, labels: Labels, owners: tuple[OwnerReference, ...] = ()) -> ObjectMeta:
+    return ObjectMeta(
+        seen.name,
+        intern(seen.namespace),
+        seen.uid,
+        labels,
+        FrozenMap(seen.annotations) if seen.annotations else NO_LABELS,
+        owners,
+        seen.creationTimestamp,
+        seen.deletionTimestamp,
+    )
 
 
 def _new_grants(containers: Iterable[Granted], of_pod: Mapping[str, Any]) -> PodGrants:
@@ -447,14 +426,10 @@ class ImageProjection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sizeBytes: Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]  # noqa: N815
 
 
-_Taint: Any = TAINT.struct("_Taint", frozen=True)
-_Condition: Any = NODE_CONDITION.struct("_Condition", frozen=True)
-
-
 class NodeSpec(msgspec.Struct):
     """What is read of ``spec``."""
 
-    taints: tuple[_Taint, ...] | None = None
+    taints: tuple[Taint, ...] | None = None
     unschedulable: bool | None = None
 
 
@@ -463,7 +438,7 @@ class NodeStatus(msgspec.Struct):
 
     allocatable: dict[str, str] | None = None
     capacity: dict[str, str] | None = None
-    conditions: tuple[_Condition, ...] | None = None
+    conditions: tuple[NodeCondition, ...] | None = None
     declaredFeatures: tuple[str, ...] | None = None  # noqa: N815
     images: tuple[ImageProjection, ...] | None = None
 
@@ -494,7 +469,6 @@ class NodeReader:
     def __init__(self, share: Callable[[Any], Any]) -> None:
         self._share = share
         self._amounts: dict[tuple[tuple[str, str], ...], ResourceList] = {}
-        self._parts: dict[Any, Any] = {}
         self._lists: dict[tuple[ImageProjection, ...], tuple[tuple[ContainerImage, ...], list[Any]]] = {}
         self._images: dict[ImageProjection, _KnownImage] = {}
 
@@ -519,10 +493,10 @@ class NodeReader:
         return Node(
             metadata,
             bool(spec.unschedulable),
-            self._all(spec.taints, lambda t: Taint(t.key, t.value, t.effect)),
+            self._share(spec.taints or ()),
             allocatable,
             capacity,
-            self._all(status.conditions, lambda c: NodeCondition(c.type, c.status)),
+            self._share(status.conditions or ()),
             images,
             status.declaredFeatures or (),
             manifest=manifest,
@@ -539,15 +513,6 @@ class NodeReader:
             if faults:
                 return UNREADABLE
             found = remember(self._amounts, key, self._share(found))
-        return found
-
-    def _all(self, seen: tuple[Any, ...] | None, make: Callable[[Any], Any]) -> tuple[Any, ...]:
-        """What is made of each; of equal ones the same."""
-        if not seen:
-            return ()
-        found: tuple[Any, ...] | None = self._parts.get(seen)
-        if found is None:
-            found = remember(self._parts, seen, tuple(self._share(tuple(map(make, seen)))))
         return found
 
     def _image_list(
@@ -575,16 +540,7 @@ def _metadata(seen: Metadata) -> ObjectMeta | None:
     """None for a name that no server takes, and for what nodes do not have."""
     if not is_object_name(seen.name) or seen.namespace or seen.ownerReferences:
         return None
-    return ObjectMeta(
-        seen.name,
-        "",
-        seen.uid,
-        FrozenMap(seen.labels) if seen.labels else NO_LABELS,
-        FrozenMap(seen.annotations) if seen.annotations else NO_LABELS,
-        (),
-        seen.creationTimestamp,
-        seen.deletionTimestamp,
-    )
+    return _object_meta(seen, FrozenMap(seen.labels) if seen.labels else NO_LABELS)
 
 
 # --- the manifests of nodes ------------------------------------------------------------------
