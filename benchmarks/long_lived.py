@@ -31,7 +31,7 @@ from clusterstate.manifests.decode import Decoder
 from clusterstate.objects import Pod
 from kubescheduler import RELEASES
 from kubescheduler.core.equal_runs import PlacedRun, placed_in_order
-from kubescheduler.engine.evaluate_protocol import CONFIGURATION_KEYS, Scenario, result_of, scheduler_on
+from kubescheduler.engine.evaluate_protocol import CONFIGURATION_FIELDS, Scenario, result_of, scheduler_on
 from kubescheduler.releases.lookup import release_named
 
 VECTORS = Path(__file__).resolve().parents[1] / "tests" / "vectors"
@@ -78,7 +78,7 @@ class History:
         self.scenario = Scenario.of(document, self.release)
         query = rng.choice(document["queries"])
         self.pods = [query["pod"] for query in document["queries"]]
-        chosen = {key: query[key] for key in CONFIGURATION_KEYS if query.get(key) is not None}
+        chosen = {key: query[key] for key in CONFIGURATION_FIELDS if query.get(key) is not None}
         self.engine = self.scenario.configured(chosen).engine
         self.began_with = list(self.scenario.objects)
         self.cache = self.scenario.cache

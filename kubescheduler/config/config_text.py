@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from clusterstate.errors import ConfigError, DecodeError, faults_at
+from clusterstate.errors import ConfigError, DecodeError, attempt, faults_at
 from kubescheduler.sources.files import read_file
 from kubescheduler.sources.limits import TooLongError, check_values, exceeded, limit
 
@@ -228,13 +228,9 @@ def _configurations(manifest: Mapping[str, Any], name: str) -> tuple[dict[str, P
     problems: list[str] = []
     for key, text in data.items() if isinstance(data, Mapping) else ():
         if isinstance(text, str) and CONFIGURATION_KIND in text:
-            try:
-                found = parse_first_document(text, f"{name}[{key}]")
-            except ConfigError as error:
-                problems += error.problems
-            else:
-                if found.get("kind") == CONFIGURATION_KIND:
-                    held[key] = found
+            found = attempt(problems, parse_first_document, text, f"{name}[{key}]")
+            if found is not None and found.get("kind") == CONFIGURATION_KIND:
+                held[key] = found
     return held, problems
 
 

@@ -156,7 +156,7 @@ class Scenario(msgspec.Struct, eq=False):
             raise DecodeError(f"query {query.get('id')}: pod: it is a {type(pod).__name__}")
         self._today = seconds_of_time(query.get("now"))
         events = _events_of(query, decoder)
-        asked = self.configured({key: query[key] for key in CONFIGURATION_KEYS if query.get(key) is not None})
+        asked = self.configured({key: query[key] for key in CONFIGURATION_FIELDS if query.get(key) is not None})
         decision = asked.scheduler.decide(pod, thorough=True, enqueued=True, preempt=bool(query.get("preempt")))
         result = {"scenario": self.name, "query": query.get("id"), "release": self.release.name, **result_of(decision)}
         if events is not None:
@@ -176,16 +176,15 @@ class Scenario(msgspec.Struct, eq=False):
         key = msgspec.json.encode((configuration, self._today))  # a scheduler keeps verdicts, which time may change
         asked = self._asked.get(key)
         if asked is None:
-            engine = self._engine(configuration)
+            if len(configuration) > 1:
+                raise ConfigError(f"only one of {', '.join(configuration)} can be given")
+            said = {CONFIGURATION_FIELDS[key]: value for key, value in configuration.items()}
+            flags = msgspec.structs.replace(self.flags, **said)
+            engine = engine_for(flags)
             scheduler = scheduler_on(engine, self.cache, _clock(self._today))
-            notes = notes_on_configuration(engine, self.flags, *map(configuration.get, CONFIGURATION_KEYS))
+            notes = notes_on_configuration(engine, flags)
             asked = self._asked[key] = Asked(engine, scheduler, notes)
         return asked
-
-    def _engine(self, configuration: Mapping[str, Any]) -> Engine:
-        if len(configuration) > 1:
-            raise ConfigError(f"only one of {', '.join(configuration)} can be given")
-        return engine_for(self.flags, *map(configuration.get, CONFIGURATION_KEYS))
 
 
 def scheduler_on(engine: Engine, cache: ClusterCache, today: Callable[[], float]) -> PodScheduler:
@@ -196,14 +195,9 @@ def scheduler_on(engine: Engine, cache: ClusterCache, today: Callable[[], float]
     return profiled.over(msgspec.structs.replace(profiled.services(cache), today=today))
 
 
-def notes_on_configuration(
-    engine: Engine,
-    flags: EngineFlags,
-    provider: str | None,  # noqa: ARG001
-    policy: Mapping[str, Any] | None,
-    component: Mapping[str, Any] | None,
-) -> tuple[str, ...]:
+def notes_on_configuration(engine: Engine, flags: EngineFlags) -> tuple[str, ...]:
     """What of the configuration that an engine was made of has no effect, or another than one may think."""
+    policy, component = flags.policy, flags.component
     if flags.record.framework is not None:
         profiled = cast("FrameworkEngine", engine)
         policies, notices = profiled.rules.policies, list(profiled.config.notes)
@@ -328,7 +322,8 @@ Types = Mapping[str, tuple[tuple[type, ...], str]]
 """Member → its types, and what messages call them."""
 
 
-CONFIGURATION_KEYS = ("provider", "policy", "componentConfig")
+CONFIGURATION_FIELDS = {"provider": "provider", "policy": "policy", "componentConfig": "component"}
+"""Member of a query → the field of ``EngineFlags``."""
 
 
 _OBJECT, _FLAG, _TEXT, _LIST = ((dict,), "an object"), ((bool,), "true or false"), ((str,), "text"), ((list,), "a list")

@@ -311,26 +311,18 @@ def framework_engine(config: SchedulerConfig, flags: EngineFlags, prefix: str = 
     return engine
 
 
-def framework_engine_for(
-    flags: EngineFlags,
-    provider: str | None,
-    policy: Mapping[str, Any] | None,
-    component: Mapping[str, Any] | None,
-) -> FrameworkEngine:
-    """An engine by a provider's name, a policy document or a component configuration; by default the provider.
-
-    Raises ConfigError with the text at which the release gives up.
-    """
+def framework_engine_for(flags: EngineFlags) -> FrameworkEngine:
+    """As ``engine_for``, of a release that decides by plugins."""
     rules, gates = flags.record.framework_rules, flags.gates
     policies = rules.policies
-    if policy is not None:
+    if flags.policy is not None:
         if policies is None:
             raise ConfigError(f"release {flags.release} reads no Policy; give it a KubeSchedulerConfiguration")
         return framework_engine(
-            policy_config_1_20(policy, gates, plugins=rules.plugins, rules=policies), flags, FROM_POLICY
+            policy_config_1_20(flags.policy, gates, plugins=rules.plugins, rules=policies), flags, FROM_POLICY
         )
-    name, lifted = provider or DEFAULT_PROVIDER, None
-    if component is not None and (lifted := lifted_component(msgspec.structs.replace(flags, component=component))):
+    name, component = flags.provider or DEFAULT_PROVIDER, flags.component
+    if lifted := lifted_component(flags):
         refuse_policy_elsewhere(lifted)
         name = lifted.provider or name
     if policies is None and name != DEFAULT_PROVIDER:

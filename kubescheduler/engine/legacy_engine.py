@@ -83,18 +83,13 @@ def _engine_of_component(flags: EngineFlags, notice: Notice) -> LegacyEngine:
     return LegacyEngine(configured(algorithm, config), flags.release_view())
 
 
-def legacy_engine_for(
-    flags: EngineFlags,
-    provider: str | None,
-    policy: Mapping[str, Any] | None,
-    component: Mapping[str, Any] | None,
-) -> LegacyEngine:
+def legacy_engine_for(flags: EngineFlags) -> LegacyEngine:
     """As ``engine_for``, of a release that decides by predicates and priorities."""
-    if component is None:
-        return LegacyEngine(algorithm_for(flags, provider, policy), flags.release_view())
+    if flags.component is None:
+        return LegacyEngine(algorithm_for(flags, flags.provider, flags.policy), flags.release_view())
     from kubescheduler.engine.v1alpha1_engine import NO_POLICY, component_alone, configured
 
-    config = component_alone(flags, component)
+    config = component_alone(flags, flags.component)
     flags = msgspec.structs.replace(flags, hard_pod_affinity_symmetric_weight=config.hard_pod_affinity_symmetric_weight)
     algorithm = configured(algorithm_for(flags, config.provider, None if config.provider else NO_POLICY), config)
     return LegacyEngine(algorithm, flags.release_view())

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ClusterStateError, ConfigError, DecodeError
@@ -99,23 +99,18 @@ class EngineSpec(EngineFlags, frozen=True):
         return plugin_points(self)
 
 
-def engine_for(
-    flags: EngineFlags,
-    provider: str | None,
-    policy: Mapping[str, Any] | None,
-    component: Mapping[str, Any] | None,
-) -> Engine:
-    """An engine by a provider's name, a policy document or a component configuration; by default the provider.
+def engine_for(flags: EngineFlags) -> Engine:
+    """An engine by the provider, policy or component configuration of the flags, which name no files.
 
     Raises ConfigError with the text at which the release gives up.
     """
     if flags.record.framework is not None:
         from kubescheduler.engine.framework_engine import framework_engine_for
 
-        return framework_engine_for(flags, provider, policy, component)
+        return framework_engine_for(flags)
     from kubescheduler.engine.legacy_engine import legacy_engine_for
 
-    return legacy_engine_for(flags, provider, policy, component)
+    return legacy_engine_for(flags)
 
 
 def cache_for(engine: Engine, objects: Iterable[ClusterObject]) -> ClusterCache:

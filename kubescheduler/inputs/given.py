@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 
-from clusterstate.errors import ConfigError, DecodeError, nearest
+from clusterstate.errors import ConfigError, DecodeError, attempt, nearest
 from clusterstate.manifests.decode import Item, parse_json, split
 from clusterstate.manifests.fields import BY_ORIGIN, describe
 from clusterstate.objects import KINDS, Node, Pod, PriorityClass
@@ -369,10 +369,7 @@ class PodAsking(msgspec.Struct, frozen=True, eq=False):
         problems: list[str] = []
         to_place = PodsToPlace([])
         for thing in flat(given):
-            try:
-                to_place = self.more(to_place, thing, what)
-            except DecodeError as error:
-                problems += error.problems
+            to_place = attempt(problems, self.more, to_place, thing, what) or to_place
         if not self.running:
             problems += (f"{named(pod)}: {fault}" for pod in to_place.pods if (fault := self._runs(pod)))
         if len(to_place.pods) > 1:

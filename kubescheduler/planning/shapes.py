@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from clusterstate.errors import DecodeError, nearest
+from clusterstate.errors import DecodeError, attempt, nearest
 from clusterstate.manifests.decode import Decoder, Item, parse_json
 from clusterstate.manifests.fields import STRICT, Strictness, describe
 from clusterstate.objects import FrozenMap, Node
@@ -104,12 +104,8 @@ class _Reading:
             self._short(where, content)
 
     def _decoded(self, item: Item) -> Node | None:
-        try:
-            found = self._decoder.decode_item(item)
-        except DecodeError as error:
-            self.problems += error.problems
-            return None
-        assert isinstance(found, Node)
+        found = attempt(self.problems, self._decoder.decode_item, item)
+        assert found is None or isinstance(found, Node)
         return found
 
     def put(self, where: str, found: Node) -> None:

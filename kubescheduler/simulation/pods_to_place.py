@@ -7,7 +7,7 @@ from typing import IO, Any
 
 import msgspec
 
-from clusterstate.errors import DecodeError
+from clusterstate.errors import DecodeError, attempt
 from clusterstate.manifests.decode import Decoder, Item, Manifest
 from clusterstate.manifests.fields import STRICT, Strictness
 from clusterstate.objects import ClusterObject, Pod, PriorityClass
@@ -152,10 +152,7 @@ def pods_in(  # noqa: PLR0913
         settings: dict[str, Any] = {"defaulting": defaulting, "release": release, "strictness": strictness}
         settings |= {"traces": traces, "name": name, "daemons": daemons}
         world = joined(cluster or (), (obj for obj, _ in accompanying))
-        try:
-            made, notes = workload_in(controllers, [], world, **settings)
-        except DecodeError as error:
-            problems += error.problems
+        made, notes = attempt(problems, workload_in, controllers, [], world, **settings) or (made, notes)
     if problems:
         raise DecodeError(problems)
     accompanying += ((obj, None) for obj in (*claims.made, *made.accompanying()))

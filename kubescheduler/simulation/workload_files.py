@@ -10,7 +10,7 @@ from typing import IO, Any
 import msgspec
 
 from clusterstate.cache import TERMINATED
-from clusterstate.errors import DecodeError
+from clusterstate.errors import DecodeError, attempt
 from clusterstate.manifests.decode import Decoder, Item, Manifest, UnknownKindError, identity, notes_on, placed
 from clusterstate.manifests.fields import BY_ORIGIN, STRICT, Strictness
 from clusterstate.objects import ClusterObject, Node, Pod, PriorityClass
@@ -363,10 +363,7 @@ def workload_in(  # noqa: PLR0913
     )
     reading.run()
     for trace in traces:
-        try:
-            reading.add_trace(trace)
-        except DecodeError as error:
-            problems += error.problems
+        attempt(problems, reading.add_trace, trace)
     waiting = [Arrival(pod) for pod in record.queue_order(objects)] if pending else []
     workload = reading.workload()
     workload = msgspec.structs.replace(workload, arrivals=(*waiting, *workload.arrivals))

@@ -88,8 +88,9 @@ class BatchingScheduler:
         tie_break: TieBreak | None = None,
     ) -> BatchingScheduler:
         """By default without default constraints."""
-        spec, recorder = EngineSpec("1.36", feature_gates=gates), Recorder()
-        engine = framework_engine_for(spec, None, None, document() if configured is None else configured)
+        component = document() if configured is None else configured
+        spec, recorder = EngineSpec("1.36", feature_gates=gates, component=component), Recorder()
+        engine = framework_engine_for(spec)
         services = engine.services(ClusterCache.of(nodes, spec.release_view()))
         services.observer = recorder
         return cls(engine.over(services, tie_break), recorder)
@@ -131,18 +132,18 @@ OLD_POLICY: dict[str, Any] = {**POLICY, "priorities": [{"name": "LeastRequestedP
 NO_SCORES: dict[str, Any] = {**POLICY, "priorities": []}
 
 ENGINES: dict[str, Engine] = {
-    "1.4": engine_for(EngineSpec("1.4"), None, None, None),
-    "1.4 policy": engine_for(EngineSpec("1.4"), None, OLD_POLICY, None),
-    "1.16": engine_for(EngineSpec("1.16"), None, None, None),
-    "1.16 packing": engine_for(EngineSpec("1.16"), None, POLICY, None),
-    "1.16 without priorities": engine_for(EngineSpec("1.16"), None, NO_SCORES, None),
-    "1.20": engine_for(EngineSpec("1.20"), None, None, None),
-    "1.20 policy": engine_for(EngineSpec("1.20"), None, POLICY, None),
-    "1.36": engine_for(EngineSpec("1.36"), None, None, None),
-    "1.36 rankings kept": engine_for(EngineSpec("1.36"), None, None, document()),
-    "1.36 packing, rankings kept": engine_for(EngineSpec("1.36"), None, None, document(PACKING)),
+    "1.4": engine_for(EngineSpec("1.4")),
+    "1.4 policy": engine_for(EngineSpec("1.4", policy=OLD_POLICY)),
+    "1.16": engine_for(EngineSpec("1.16")),
+    "1.16 packing": engine_for(EngineSpec("1.16", policy=POLICY)),
+    "1.16 without priorities": engine_for(EngineSpec("1.16", policy=NO_SCORES)),
+    "1.20": engine_for(EngineSpec("1.20")),
+    "1.20 policy": engine_for(EngineSpec("1.20", policy=POLICY)),
+    "1.36": engine_for(EngineSpec("1.36")),
+    "1.36 rankings kept": engine_for(EngineSpec("1.36", component=document())),
+    "1.36 packing, rankings kept": engine_for(EngineSpec("1.36", component=document(PACKING))),
     "1.36 packing": engine_for(
-        EngineSpec("1.36", feature_gates="OpportunisticBatching=false"), None, None, document(PACKING)
+        EngineSpec("1.36", feature_gates="OpportunisticBatching=false", component=document(PACKING))
     ),
 }
 

@@ -13,7 +13,7 @@ import msgspec
 
 from algorithmprovider.custom_code import RAISED, exception_text
 from algorithmprovider.installed_groups import installed_entries
-from clusterstate.errors import ConfigError, DecodeError, RegistryError, nearest
+from clusterstate.errors import ConfigError, DecodeError, RegistryError, attempt, nearest
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import Plugin, PluginFactory
 
@@ -74,10 +74,7 @@ def registry_with(in_tree: Mapping[str, PluginFactory], options: Iterable[Plugin
     registry = PluginRegistry(in_tree)
     problems: list[str] = []
     for option in options:
-        try:
-            option.apply(registry)
-        except RegistryError as error:
-            problems += error.problems
+        attempt(problems, option.apply, registry)
     if problems:
         raise RegistryError(problems)
     return registry

@@ -26,7 +26,7 @@ import msgspec
 import kubescheduler as ks
 from algorithmprovider.custom_code import LIMIT, PATIENCE, RAISED, called, exception_text
 from algorithmprovider.registry import registered_until_the_end
-from clusterstate.errors import ConfigError, InputError, KubeSchedulerError, nearest
+from clusterstate.errors import ConfigError, InputError, KubeSchedulerError, attempt, nearest
 from clusterstate.objects import Pod
 from kubescheduler.config.config_text import parse_first_document, read_text
 from kubescheduler.lab.exercises.exercise_record import (
@@ -466,10 +466,7 @@ def _files(exercise: Exercise, work: Path) -> StudentFiles:
         if not path.is_file():
             problems.append(f"{path}: there is no such file, and the exercise asks for it")
         elif path.suffix in MANIFESTS:
-            try:
-                theirs[one.file] = _documents(path)
-            except InputError as error:
-                problems += error.problems
+            theirs[one.file] = attempt(problems, _documents, path) or ()
             given[one.file] = _documents(exercise.folder / START / one.file)
     if problems:
         raise ConfigError(problems)

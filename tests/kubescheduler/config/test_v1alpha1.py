@@ -217,13 +217,12 @@ def test_flags_beside_a_configuration(tmp_path: Path, policy: dict[str, Any]) ->
 
 def test_a_scenario(policy: dict[str, Any]) -> None:
     """A scenario names a provider; a policy elsewhere cannot be read there."""
-    flags = EngineSpec("1.18")
     source = {"provider": "ClusterAutoscalerProvider"}
-    assert engine_for(flags, None, None, document(algorithmSource=source)).document["kind"]
+    assert engine_for(EngineSpec("1.18", component=document(algorithmSource=source))).document["kind"]
     with pytest.raises(ConfigError, match=r'^couldn.t create scheduler using provider "Mine"'):
-        engine_for(flags, None, None, document(algorithmSource={"provider": "Mine"}))
+        engine_for(EngineSpec("1.18", component=document(algorithmSource={"provider": "Mine"})))
     with pytest.raises(ConfigError, match=r"algorithmSource\.policy: it is elsewhere, in .*policy\.json"):
-        engine_for(flags, None, None, document(algorithmSource=policy))
+        engine_for(EngineSpec("1.18", component=document(algorithmSource=policy)))
 
 
 # --- 1.16 ----------------------------------------------------------------------------------

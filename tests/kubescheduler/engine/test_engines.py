@@ -18,7 +18,7 @@ from clusterstate.manifests.decode import Decoder
 from clusterstate.objects import Pod
 from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.engine.engine_flags import EngineFlags, max_pd_volumes
-from kubescheduler.engine.evaluate_protocol import CONFIGURATION_KEYS, Scenario
+from kubescheduler.engine.evaluate_protocol import CONFIGURATION_FIELDS, Scenario
 from kubescheduler.engine.legacy_engine import algorithm_for, algorithm_from_files
 from kubescheduler.engine.spec import EngineSpec, PodScheduler, engine_for
 from kubescheduler.framework.profiles.plugin_loading import with_plugin
@@ -41,14 +41,14 @@ def big(**fields: Any) -> Pod:
 @pytest.mark.parametrize(
     ("release", "configuration", "text"),
     [
-        ("1.4", (None, None, {}), "release 1.4 has no component configuration to decide by"),
-        ("1.36", (None, {}, None), "release 1.36 reads no Policy; give it a KubeSchedulerConfiguration"),
+        ("1.4", {"component": {}}, "release 1.4 has no component configuration to decide by"),
+        ("1.36", {"policy": {}}, "release 1.36 reads no Policy; give it a KubeSchedulerConfiguration"),
     ],
 )
 def test_what_a_release_does_not_read(release: str, configuration: Any, text: str) -> None:
     """It is refused."""
     with pytest.raises(ConfigError) as raised:
-        engine_for(EngineSpec(release), *configuration)
+        engine_for(EngineSpec(release, **configuration))
     assert raised.value.problems == (text,)
 
 
@@ -186,7 +186,9 @@ def test_evidence_of_recorded_scenarios(release: str) -> None:
                 {"kind": "Pod", **query["pod"]}, keep_manifest=True
             )
             assert isinstance(pod, Pod)
-            scheduler = scenario.configured({key: query[key] for key in CONFIGURATION_KEYS if query.get(key)}).scheduler
+            scheduler = scenario.configured(
+                {key: query[key] for key in CONFIGURATION_FIELDS if query.get(key)}
+            ).scheduler
             info, snapshot = scenario.cache.info(pod), scenario.cache.snapshot()
             for check in scheduler.algorithm.predicates:
                 if check.evidence is not None:

@@ -100,7 +100,7 @@ def test_an_empty_policy(release: str) -> None:
     engines = [
         EngineSpec(release, component=component).engine(print),
         EngineSpec(release, policy=policy).engine(print),
-        engine_for(EngineSpec(release), None, None, component),
+        engine_for(EngineSpec(release, component=component)),
     ]
     weights, *others = (
         made.scheduler(cache_for(made, [node])).decide(pod("p"), thorough=True).weights for made in engines

@@ -107,7 +107,7 @@ def test_sampling_finds_what_there_is_in_small_clusters(
 def test_the_order_of_plugins_decides_only_which_reason_is_told(release: str, world: DrawnCluster, pod: Pod) -> None:
     """The default profile, in its own order, finds the same nodes, and every plugin says the same on its own."""
     cache = world.cache(release)
-    engine = engine_for(EngineFlags(release=release), None, None, None)
+    engine = engine_for(EngineFlags(release=release))
     default = engine.scheduler(cache).decide(pod, thorough=True)
     every = everything(release, cache, without=("NodeLabel", "ServiceAffinity")).attempt(pod, thorough=True).run()
     if default.error is None and every.error is None:
