@@ -73,7 +73,7 @@ OPTION_GROUPS = (
         (
             *(each.parameter for each in SPEC_FIELDS),
             *("from_release", "to", "write_config_to", "tie_break", "seed", "seeds", "runs", "plugin", "old", "new"),
-            *("config_spec", "grid"),
+            *("config_specs", "grid_files"),
         ),
     ),
     OptionGroup(
