@@ -99,7 +99,7 @@ def compare(  # noqa: PLR0913
     )
     from kubescheduler.comparison.comparing import compare as run
 
-    asked = _asked(cluster, pods, running, _with_extenders(_sides(cluster, old, new), extenders))
+    asked = _asked(cluster, pods, running, _sides(cluster, old, new, extenders))
     how: dict[str, Any] = {"mode": mode, "preempt": preempt, "tie_break": tie_break, "seeds": seeds, "ties": ties}
     specs = asked.specs
     comparison = run(asked.objects, asked.pods, specs[0], specs[1:], names=names, evidence=evidence, **how)
@@ -134,7 +134,7 @@ def timeline(
     checked_cluster(cluster, Cluster)
     from kubescheduler.comparison.release_steps import timeline as run
 
-    asked = _asked(cluster, pods, running, _with_extenders(_sides(cluster, old, new), extenders))
+    asked = _asked(cluster, pods, running, _sides(cluster, old, new, extenders))
     if len(asked.specs) != 2:
         raise ConfigError("new: the steps lead to one release; give one")
     found = run(asked.objects, asked.pods, *asked.specs, preempt=preempt)
@@ -172,7 +172,7 @@ def upgrade(
 
     if running is None:
         running = pods is None and any(isinstance(each, Pod) and runs(each) for each in cluster.objects)
-    asked = _asked(cluster, pods, running, _with_extenders(_sides(cluster, old, f"release={to}"), extenders))
+    asked = _asked(cluster, pods, running, _sides(cluster, old, f"release={to}", extenders))
     found = run(asked.objects, asked.pods, asked.specs[0], asked.specs[1].release, preempt=preempt)
     notes = (*asked.notes, *found.timeline.notes)
     return msgspec.structs.replace(found, timeline=msgspec.structs.replace(found.timeline, notes=notes))
@@ -185,10 +185,6 @@ class _Asked(NamedTuple):
     pods: list[Pod]
     specs: list[EngineSpec]
     notes: tuple[str, ...]
-
-
-def _with_extenders(specs: Sequence[EngineSpec], extenders: str) -> list[EngineSpec]:
-    return [spec if spec.extenders != "live" else msgspec.structs.replace(spec, extenders=extenders) for spec in specs]
 
 
 def _asked(cluster: Cluster, pods: Any, running: bool | str, specs: list[EngineSpec]) -> _Asked:
@@ -211,13 +207,14 @@ def _asked(cluster: Cluster, pods: Any, running: bool | str, specs: list[EngineS
     return _Asked(objects, picked.pods, specs, (*asked.notes, *asked.controllers, *picked.notes))
 
 
-def _sides(cluster: Cluster, old: Any, new: Any) -> list[EngineSpec]:
+def _sides(cluster: Cluster, old: Any, new: Any, extenders: str) -> list[EngineSpec]:
     """The old description and the new ones. Raises ConfigError with the faults of all."""
     specs: list[EngineSpec] = []
     problems: list[str] = []
     news = new if isinstance(new, list | tuple) else [new]
     for side, given in (("old", old), *(("new", each) for each in news)):
-        specs += filter(None, (attempt_at(side, problems, described, given, cluster.release),))
+        if (spec := attempt_at(side, problems, described, given, cluster.release)) is not None:
+            specs.append(spec.asking(extenders))
     if problems:
         raise ConfigError(problems)
     return specs

@@ -227,7 +227,7 @@ def compare(
         tolerated = attempt(problems, _causes, tolerate)
         sides = attempt(problems, _engines_of, old, new, plugin, extenders)
         specs = [spec for spec, _ in sides or ()]
-        inputs = attempt(problems, pods.read if mirror is None else partial(_mirrored, mirror), specs)
+        inputs = attempt(problems, pods.read if mirror is None else partial(_mirrored, mirror, pods), specs)
         if sides is None or inputs is None or tolerated is None or problems:
             raise InputError(problems)
     objects, compared = inputs[0], inputs[1][: pods.limit]
@@ -336,16 +336,14 @@ def _causes(text: str) -> frozenset[Cause]:
     return frozenset(map(Cause, names))
 
 
-def _mirrored(path: str, specs: Sequence[EngineSpec]) -> tuple[list[ClusterObject], list[Pod]]:
+def _mirrored(path: str, pods: AskedPods, specs: Sequence[EngineSpec]) -> tuple[list[ClusterObject], list[Pod]]:
     """Every object that was there at some time, as it was first, and the pods that came. Raises DecodeError."""
     from clusterstate.objects import Node
     from kubescheduler.cli.cluster_files import mirrored_inputs
-    from kubescheduler.engine.engine_flags import newest_gates
-    from kubescheduler.releases.lookup import newest
     from kubescheduler.simulation.timeline import came_later
 
-    release = newest([spec.release for spec in specs] or [DEFAULT_RELEASE]).name
-    cluster, workload = mirrored_inputs(path, release, newest_gates(specs))
+    reading = pods.reading(specs)
+    cluster, workload = mirrored_inputs(path, reading["release"], reading["gates"])
     objects = [*cluster.objects, *came_later(workload.updates, cluster.objects), *workload.accompanying()]
     nodes: dict[str, Node] = {}
     for obj in objects:
