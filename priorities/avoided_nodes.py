@@ -22,7 +22,7 @@ from clusterstate.podinfo import Controller, PodInfo
 from clusterstate.selectors.affinity_1_4 import any_tolerates_1_4
 from clusterstate.selectors.matching import any_tolerates
 from clusterstate.snapshot import Snapshot
-from priorities.normalize import normalize_reversed, share_evidence, turned_evidence
+from priorities.normalize import default_normalize_reversed, normalize_reversed, share_evidence, turned_evidence
 from priorities.score_evidence import Calculation, Explain, added, plugin_evidence, priority_evidence
 from priorities.types import (
     MAX_NODE_SCORE,
@@ -154,7 +154,14 @@ def make_taint_toleration(_: PriorityArgs) -> PriorityConfig:
     """
     name = "TaintTolerationPriority"
     evidence = priority_evidence(name, _explain_taints(any_tolerates), turned_evidence(MAX_PRIORITY))
-    return node_priority(name, intolerable_taints, normalize_reversed, evidence, constant=tolerates_all)
+    return node_priority(
+        name,
+        intolerable_taints,
+        normalize_reversed,
+        evidence,
+        constant=tolerates_all,
+        reduce_to_100=default_normalize_reversed,
+    )
 
 
 def make_taint_toleration_1_4(_: PriorityArgs) -> PriorityConfig:
@@ -165,7 +172,13 @@ def make_taint_toleration_1_4(_: PriorityArgs) -> PriorityConfig:
     evidence = priority_evidence(
         "TaintTolerationPriority", _explain_taints(any_tolerates_1_4), share_evidence(_tolerant, "most")
     )
-    return node_priority("TaintTolerationPriority", intolerable_taints_1_4, tolerance_scores, evidence)
+    return node_priority(
+        "TaintTolerationPriority",
+        intolerable_taints_1_4,
+        tolerance_scores,
+        evidence,
+        reduce_to_100=default_normalize_reversed,
+    )
 
 
 TAINT_TOLERATION: dict[str, PriorityConfigFactory] = {

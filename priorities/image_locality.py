@@ -8,6 +8,7 @@ The framework releases go up to 100, and allow 1000 MiB for each container.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,7 @@ def make_image_locality(_: PriorityArgs) -> PriorityConfig:
         footprint=Footprint(Reads.NODE | Reads.ALL_NODES, pod_key=spec_alone),
         constant=no_container,
         evidence=priority_evidence("ImageLocalityPriority", explain_image_locality),
+        map_to_100=partial(image_locality, best=MAX_NODE_SCORE),
     )
 
 
@@ -222,18 +224,11 @@ def _bytes_of_1_4(name: str, snapshot: Snapshot) -> IntArray:
     return out
 
 
-def image_locality_1_4(pod: PodInfo, snapshot: Snapshot) -> IntArray:
-    """(n,) 0 below 23 MiB, 10 from 1000 MiB on, 1–10 between. Upstream: 1.4 ImageLocalityPriority."""
-    return _scores_1_4(image_bytes_1_4(pod, snapshot), MAX_PRIORITY)
-
-
-def image_locality_of_100_1_4(pod: PodInfo, snapshot: Snapshot) -> IntArray:
-    """(n,) the same in finer steps: 0, 1–100 or 100."""
-    return _scores_1_4(image_bytes_1_4(pod, snapshot), MAX_NODE_SCORE)
-
-
-def _scores_1_4(held: IntArray, best: int) -> IntArray:
-    """(n,) 0–``best``."""
+def image_locality_1_4(pod: PodInfo, snapshot: Snapshot, best: int = MAX_PRIORITY) -> IntArray:
+    """(n,) 0 below 23 MiB, ``best`` from 1000 MiB on, 1–``best`` between. Upstream: 1.4 ImageLocalityPriority, with
+    10.
+    """
+    held = image_bytes_1_4(pod, snapshot)
     scores: IntArray = (held - MIN_BYTES) * best // (MAX_BYTES - MIN_BYTES) + 1
     return np.where(held < MIN_BYTES, 0, np.where(held >= MAX_BYTES, best, scores))
 
@@ -250,6 +245,7 @@ def make_image_locality_1_4(_: PriorityArgs) -> PriorityConfig:
         footprint=Footprint(Reads.NODE, pod_key=spec_alone),
         constant=no_container,
         evidence=priority_evidence("ImageLocalityPriority", explain_image_locality_1_4),
+        map_to_100=partial(image_locality_1_4, best=MAX_NODE_SCORE),
     )
 
 

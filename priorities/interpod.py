@@ -276,6 +276,7 @@ def sums_config(
         Footprint(reads, narrow=narrow, pod_key=affinity_labels, scope=scope),
         valuewise=True,
         evidence=priority_evidence("InterPodAffinityPriority", explain, explain_reduce),
+        reduce_to_100=partial(normalize_sums, best=MAX_NODE_SCORE),
     )
 
 

@@ -23,7 +23,7 @@ from clusterstate.selectors.matching import (
 )
 from clusterstate.selectors.node_selection import preferred_term_weights, preferred_weights, preferred_weights_of
 from clusterstate.snapshot import Snapshot
-from priorities.normalize import normalize, share_evidence, stretched_evidence
+from priorities.normalize import default_normalize, normalize, share_evidence, stretched_evidence
 from priorities.score_evidence import (
     Calculation,
     Explain,
@@ -83,7 +83,14 @@ def make_node_affinity(_: PriorityArgs) -> PriorityConfig:
     """
     explain = _explain(_preferred, preferred_weights_of)
     evidence = priority_evidence("NodeAffinityPriority", explain, stretched_evidence(MAX_PRIORITY))
-    return node_priority("NodeAffinityPriority", preferred_weights, normalize, evidence, constant=no_preference)
+    return node_priority(
+        "NodeAffinityPriority",
+        preferred_weights,
+        normalize,
+        evidence,
+        constant=no_preference,
+        reduce_to_100=default_normalize,
+    )
 
 
 # --- 1.4 -----------------------------------------------------------------------------------
@@ -127,7 +134,9 @@ def make_node_affinity_1_4(_: PriorityArgs) -> PriorityConfig:
     explain = _explain(_preferred, preferred_weights_of_1_4)
     name = "NodeAffinityPriority"
     evidence = priority_evidence(name, explain, share_evidence(_share_1_4))
-    return node_priority(name, preferred_sums_1_4, normalize_1_4, evidence, constant=no_preference_1_4)
+    return node_priority(
+        name, preferred_sums_1_4, normalize_1_4, evidence, constant=no_preference_1_4, reduce_to_100=default_normalize
+    )
 
 
 # --- 1.20 and 1.36 -------------------------------------------------------------------------

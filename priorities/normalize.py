@@ -15,7 +15,7 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from priorities.score_evidence import Calculation, ExplainReduce
 from priorities.tracing import formula, traced
-from priorities.types import MAX_NODE_SCORE, MAX_PRIORITY
+from priorities.types import MAX_NODE_SCORE, MAX_PRIORITY, STEPS
 
 MAX_UTILIZATION = 100
 """Percent; the last place of a curve."""
@@ -57,7 +57,7 @@ def curve(shape: Sequence[Point]) -> IntArray:
 
 def scaled(shape: Iterable[Point]) -> list[Point]:
     """Points with scores 0–10 as points with scores 0–100."""
-    return [(utilization, score * (MAX_NODE_SCORE // MAX_PRIORITY)) for utilization, score in shape]
+    return [(utilization, score * STEPS) for utilization, score in shape]
 
 
 def normalize(_pod: PodInfo, _snapshot: Snapshot, raw: IntArray) -> IntArray:

@@ -165,10 +165,15 @@ BALANCED_NAME = "BalancedResourceAllocation"
 # --- maps ----------------------------------------------------------------------------------
 
 
-def _local(name: str, function: Callable[[PodInfo, Snapshot], IntArray], scores: Shares) -> PriorityConfig:
-    evidence = priority_evidence(name, partial(explain_shares, scores))
+def _local(
+    name: str, function: Callable[..., IntArray], scores: Shares, finer: Callable[..., IntArray] | None = None
+) -> PriorityConfig:
     return PriorityConfig(
-        name, function, footprint=Footprint(pod_key=spec_alone, equal_for_equal_usage=True), evidence=evidence
+        name,
+        function,
+        footprint=Footprint(pod_key=spec_alone, equal_for_equal_usage=True),
+        evidence=priority_evidence(name, partial(explain_shares, scores)),
+        map_to_100=partial(finer or function, best=MAX_NODE_SCORE),
     )
 
 
@@ -220,7 +225,7 @@ def make_balanced_with_volumes(args: PriorityArgs) -> PriorityConfig:
         partial(balance_with_volumes, args.attached),
         footprint=Footprint(BY_ROW | Reads.STORAGE, pod_key=spec_alone, storage=bound_storage),
         evidence=priority_evidence(BALANCED_NAME, partial(explain_with_volumes, args.attached)),
-        scaled_to_100=partial(balance_with_volumes, args.attached, top=MAX_NODE_SCORE),
+        map_to_100=partial(balance_with_volumes, args.attached, top=MAX_NODE_SCORE),
     )
 
 
@@ -229,7 +234,7 @@ def make_balanced_resource_allocation_1_4(_: PriorityArgs) -> PriorityConfig:
 
     Upstream: 1.4 BalancedResourceAllocation.
     """
-    return _local(BALANCED_NAME, balanced_resource_allocation_1_4, _balanced_1_4)
+    return _local(BALANCED_NAME, balanced_resource_allocation_1_4, _balanced_1_4, balanced_resource_allocation)
 
 
 REQUESTED: dict[str, PriorityConfigFactory] = {

@@ -86,14 +86,9 @@ def is_unselected(pod: PodInfo, snapshot: Snapshot) -> bool:
     return not selectors_of(pod, snapshot)
 
 
-def spread_scores(_: PodInfo, snapshot: Snapshot, counts: IntArray) -> IntArray:
-    """(n,) 0–10 from the counts of all feasible rows. Upstream: 1.16 CalculateSpreadPriorityReduce."""
-    return _scores(counts, snapshot, zone_of, MAX_PRIORITY)
-
-
-def spread_scores_of_100(_: PodInfo, snapshot: Snapshot, counts: IntArray) -> IntArray:
-    """(n,) 0–100: ``spread_scores`` in finer steps."""
-    return _scores(counts, snapshot, zone_of, MAX_NODE_SCORE)
+def spread_scores(_: PodInfo, snapshot: Snapshot, counts: IntArray, best: int = MAX_PRIORITY) -> IntArray:
+    """(n,) 0–``best`` from the counts of all feasible rows. Upstream: 1.16 CalculateSpreadPriorityReduce, with 10."""
+    return _scores(counts, snapshot, zone_of, best)
 
 
 def _scores(counts: IntArray, snapshot: Snapshot, zone: Callable[[Node], Hashable | None], best: int) -> IntArray:
@@ -228,6 +223,7 @@ def _named(name: str, count: Map = matching_pods) -> PriorityConfig:
         spread_scores,
         Footprint(LOCAL | Reads.SERVICES, pod_key=selectors_of, unaffected_by_pods=is_unselected),
         evidence=evidence,
+        reduce_to_100=partial(spread_scores, best=MAX_NODE_SCORE),
     )
 
 
@@ -310,11 +306,6 @@ def spread_scores_1_4(selected: bool, snapshot: Snapshot, counts: IntArray, best
     return np.where(zoned, mixed, scores).astype(np.int64)
 
 
-def spread_scores_of_100_1_4(pod: PodInfo, snapshot: Snapshot, counts: IntArray, kinds: Kinds) -> IntArray:
-    """(n,) 0–100, or -2^63: the scores of the release in finer steps. kinds: of what selects the pods that count."""
-    return spread_scores_1_4(bool(selectors_of(pod, snapshot, kinds)), snapshot, counts, MAX_NODE_SCORE)
-
-
 def _part_1_4(counts: IntArray, most: np.int64, best: int) -> NDArray[np.float32]:
     """(n,) float32 0–``best``, higher where less is counted."""
     return np.float32(best) * ((most - counts).astype(np.float32) / np.float32(most))
@@ -353,8 +344,8 @@ def _named_1_4(name: str, kinds: Kinds) -> PriorityConfig:
     def count(pod: PodInfo, snapshot: Snapshot) -> IntArray:
         return count_matching_any(snapshot, pod.namespace, selectors_of(pod, snapshot, kinds))
 
-    def score(pod: PodInfo, snapshot: Snapshot, counts: IntArray) -> IntArray:
-        return spread_scores_1_4(bool(selectors_of(pod, snapshot, kinds)), snapshot, counts)
+    def score(pod: PodInfo, snapshot: Snapshot, counts: IntArray, best: int = MAX_PRIORITY) -> IntArray:
+        return spread_scores_1_4(bool(selectors_of(pod, snapshot, kinds)), snapshot, counts, best)
 
     def selectors(pod: PodInfo, snapshot: Snapshot) -> tuple[Selector, ...]:
         return selectors_of(pod, snapshot, kinds)
@@ -372,6 +363,7 @@ def _named_1_4(name: str, kinds: Kinds) -> PriorityConfig:
         score,
         Footprint(LOCAL | Reads.SERVICES, pod_key=selectors, unaffected_by_pods=is_unselected),
         evidence=evidence,
+        reduce_to_100=partial(score, best=MAX_NODE_SCORE),
     )
 
 

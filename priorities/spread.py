@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -100,18 +101,8 @@ def _spreads(
         return None
 
 
-def spread_scores(_: PodInfo, __: Snapshot, sums: IntArray) -> IntArray:
-    """(n,) 0–10; 0 where the row is UNQUALIFIED. Upstream: 1.16 CalculateEvenPodsSpreadPriority."""
-    return _scores(sums, MAX_PRIORITY)
-
-
-def spread_scores_of_100(_: PodInfo, __: Snapshot, sums: IntArray) -> IntArray:
-    """(n,) 0–100: ``spread_scores`` in finer steps."""
-    return _scores(sums, MAX_NODE_SCORE)
-
-
-def _scores(sums: IntArray, best: int) -> IntArray:
-    """(n,) 0–``best``."""
+def spread_scores(_: PodInfo, __: Snapshot, sums: IntArray, best: int = MAX_PRIORITY) -> IntArray:
+    """(n,) 0–``best``; 0 where the row is UNQUALIFIED. Upstream: 1.16 CalculateEvenPodsSpreadPriority, with 10."""
     qualified = sums != UNQUALIFIED
     counted = sums if qualified.all() else sums[qualified]
     if not counted.size:
@@ -177,6 +168,7 @@ def make_even_pods_spread(_: PriorityArgs) -> PriorityConfig:
         Footprint(reads, pod_key=spread_labels),
         _constant,
         evidence=evidence,
+        reduce_to_100=partial(spread_scores, best=MAX_NODE_SCORE),
     )
 
 

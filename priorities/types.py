@@ -18,6 +18,8 @@ from priorities.score_evidence import RuleEvidence
 MAX_PRIORITY = 10
 MAX_NODE_SCORE = 100
 """The best score of a framework plugin."""
+STEPS = MAX_NODE_SCORE // MAX_PRIORITY
+"""Fine steps in a coarse one."""
 
 
 class PriorityError(SchedulingError):
@@ -81,8 +83,19 @@ class PriorityConfig(msgspec.Struct, frozen=True):
     are the release's raw scores, and ``reduce`` gets them."""
     evidence: RuleEvidence | None = None
     """What the rule can say about its scores when somebody asks; None for a custom rule."""
-    scaled_to_100: Map | None = None
-    """What ``map`` would give on a scale of 0-100; None: what the release's finer forms say for the name."""
+    map_to_100: Map | None = None
+    """What ``map`` would give if it went from 0 to 100 instead of 10: the same formula, rounded ten times more finely.
+    It parts what coarse scores hide from what a later release computes otherwise."""
+    reduce_to_100: Reduce | None = None
+    """The same of ``reduce``."""
+
+    def finer(self, pod: PodInfo, feasible: Snapshot) -> IntArray | None:
+        """(n,) 0-100 of exactly the feasible rows; None where ten times the scores are as fine."""
+        if self.constant(pod) is not None:
+            return None
+        if self.map_to_100 is not None:
+            return self.map_to_100(pod, feasible)
+        return None if self.reduce_to_100 is None else self.reduce_to_100(pod, feasible, self.map(pod, feasible))
 
     def raw_and_final(self, pod: PodInfo, feasible: Snapshot, mapped: IntArray) -> tuple[IntArray, IntArray]:
         """((n,) raw scores, (n,) scores) of exactly the feasible rows, from what ``map`` gave for them. Raises
@@ -99,6 +112,7 @@ def node_priority(
     *,
     constant: Callable[[PodInfo], int | None] = never_constant,
     pre_score: Callable[[PodInfo, Snapshot], bool] = goes_on,
+    reduce_to_100: Reduce | None = None,
 ) -> PriorityConfig:
     """One that reads the node alone, and reduces by the numbers alone."""
     return PriorityConfig(
@@ -110,6 +124,7 @@ def node_priority(
         valuewise=True,
         pre_score=pre_score,
         evidence=evidence,
+        reduce_to_100=reduce_to_100,
     )
 
 

@@ -30,12 +30,12 @@ from collections.abc import Iterator, Mapping, Sequence
 import attrs
 import msgspec
 
-from algorithmprovider.scaled_scores import STEPS
 from clusterstate.errors import StaleDecisionError
 from kubescheduler.comparison.contributions import EXTENDER, Judgement, Pair, ScoreTerm, contributions, rule_of, terms
 from kubescheduler.comparison.outcomes import Cause, Contribution, HostChange, Step
 from kubescheduler.comparison.refusals import refusal_difference, refusal_sentences, refusals
 from kubescheduler.core.decision import failures
+from priorities.types import STEPS
 
 DEFAULT_SPREADING = "selector spread"
 SPREADING = (DEFAULT_SPREADING, "topology spread")

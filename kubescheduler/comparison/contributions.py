@@ -9,15 +9,13 @@ import attrs
 import msgspec
 import numpy as np
 
-from algorithmprovider.scaled_scores import STEPS, scaled_scores
 from clusterstate.growable import IntArray
 from kubescheduler.comparison.outcomes import Contribution
 from kubescheduler.core.decision import FRAMEWORK_SCALE, Decision
 from kubescheduler.engine.spec import PodScheduler
 from kubescheduler.framework.deciding.find_nodes import SCALE
-from kubescheduler.releases.lookup import release_named
 from priorities.score_evidence import RULES, SUBJECTS
-from priorities.types import PriorityConfig
+from priorities.types import STEPS, PriorityConfig
 
 RULES_OF_OWN_NAMES: Mapping[str, str] = {
     "priorities.capacity_ratio": "ratio",
@@ -218,12 +216,12 @@ def _legacy_terms(judgement: Judgement, hosts: tuple[str, str]) -> list[ScoreTer
     view = snapshot.only(decision.feasible)
     here = snapshot.take(decision.feasible[list(both)])
     found: list[ScoreTerm] = []
-    forms = release_named(decision.release).legacy_rules.scaled_scores()
     for priority in judgement.scheduler.algorithm.priorities:
         config, weight = priority.config, priority.weight
         scores = decision.scores[config.name]
         coarse = np.full(len(view), scores, np.int64) if isinstance(scores, int) else scores
-        fine = scaled_scores(config, forms, info, view, coarse)
+        fine = config.finer(info, view)
+        fine = coarse * STEPS if fine is None else fine
         raw = None if config.reduce is None else _at(config.map(info, here), (0, 1))
         both_scores = _at(coarse, both)
         finer = _finer(both_scores, _at(fine, both))

@@ -31,7 +31,6 @@ from kubescheduler.releases.names import TAKEN_BACK
 
 if TYPE_CHECKING:
     from algorithmprovider.registry import Algorithms, Registry
-    from algorithmprovider.scaled_scores import ScaledForm
     from clusterstate.cache import ClusterCache
     from clusterstate.manifests.decode import Prepare
     from clusterstate.manifests.fields import Accepted
@@ -236,8 +235,6 @@ class LegacyRules(msgspec.Struct, frozen=True, eq=False):
     """The search may end once enough nodes fit."""
     every_check: bool
     """All predicates run on every node, always."""
-    scaled_scores: Callable[[], Mapping[str, ScaledForm]]
-    """Gives priority → its formula from 0 to 100, for comparisons with releases that score so."""
     gated_predicates: frozenset[str]
     """Names that policies for other feature gates have; they are translated all the same."""
     gated_priorities: frozenset[str]

@@ -42,7 +42,6 @@ from predicates.taints import pod_tolerates_node_taints
 
 if TYPE_CHECKING:
     from algorithmprovider.registry import Algorithms
-    from algorithmprovider.scaled_scores import ScaledForm
     from kubescheduler.config.v1alpha1 import V1Alpha1Config
     from kubescheduler.queue.queue_policy import QueuePolicy
     from kubescheduler.releases.release import LegacyLoop
@@ -94,18 +93,6 @@ def algorithms() -> Algorithms:
         arguments=replace(ALGORITHMS.arguments, capacity_ratio=capacity_ratio_factory_1_13),
         gated={gate: each for gate, each in gated.items() if gate not in to_come},
     )
-
-
-def scaled_scores() -> Mapping[str, ScaledForm]:
-    """Priority → its formula from 0 to 100."""
-    from algorithmprovider.scaled_scores import SCALED_FORMS, scaled_image, scaled_spread
-
-    return {
-        **SCALED_FORMS,
-        "ImageLocalityPriority": scaled_image,
-        "SelectorSpreadPriority": scaled_spread,
-        "ServiceSpreadingPriority": scaled_spread,
-    }
 
 
 def queue_order(objects: Iterable[Any]) -> list[Pod]:
@@ -201,7 +188,6 @@ LEGACY = replace(
     legacy_policy_flag=True,
     samples=True,
     every_check=False,
-    scaled_scores=scaled_scores,
     gated_predicates=GATED_PREDICATES,
     gated_priorities=GATED_PRIORITIES,
     behaviour=LegacyBehaviour(

@@ -24,7 +24,6 @@ from priorities.interpod import INTERPOD
 
 if TYPE_CHECKING:
     from algorithmprovider.registry import Algorithms
-    from algorithmprovider.scaled_scores import ScaledForm
 
 
 def with_even_spreading(older: Algorithms) -> Algorithms:
@@ -33,13 +32,6 @@ def with_even_spreading(older: Algorithms) -> Algorithms:
 
     gate = "EvenPodsSpread"
     return replace(older, ordering=ALGORITHMS.ordering, gated={**older.gated, gate: ALGORITHMS.gated[gate]})
-
-
-def scaled_scores() -> Mapping[str, ScaledForm]:
-    """Priority → its formula from 0 to 100."""
-    from algorithmprovider.scaled_scores import scaled_even
-
-    return {**v1_13.scaled_scores(), "EvenPodsSpreadPriority": scaled_even}
 
 
 VIEW = v1_13.VIEW
@@ -64,7 +56,6 @@ CHANGES = (
             read_at_start=frozenset(),
             gated_predicates=v1_13.GATED_PREDICATES | {"EvenPodsSpread"},
             gated_priorities=v1_13.GATED_PRIORITIES | {"EvenPodsSpreadPriority"},
-            scaled_scores=scaled_scores,
         ),
         source="KEP-895",
     ),

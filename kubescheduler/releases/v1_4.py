@@ -52,7 +52,6 @@ from kubescheduler.sources.cluster_input import Filling
 
 if TYPE_CHECKING:
     from algorithmprovider.registry import Algorithms
-    from algorithmprovider.scaled_scores import ScaledForm
     from clusterstate.objects import Pod
     from kubescheduler.queue.queue_policy import QueuePolicy
     from kubescheduler.releases.release import LegacyLoop
@@ -89,20 +88,6 @@ def algorithms() -> Algorithms:
     from algorithmprovider.algorithms_1_4 import ALGORITHMS
 
     return ALGORITHMS
-
-
-def scaled_scores() -> Mapping[str, ScaledForm]:
-    """Priority → its formula from 0 to 100."""
-    from algorithmprovider.scaled_scores import SCALED_FORMS, scaled_image_1_4, scaled_spread_1_4
-    from clusterstate.selectors.pod_owners import Kinds
-    from priorities.selector_spread import SPREADING
-
-    return {
-        **SCALED_FORMS,
-        "ImageLocalityPriority": scaled_image_1_4,
-        "SelectorSpreadPriority": scaled_spread_1_4(SPREADING),
-        "ServiceSpreadingPriority": scaled_spread_1_4(Kinds.SERVICES),
-    }
 
 
 def queue_order(objects: Iterable[Any]) -> list[Pod]:
@@ -197,7 +182,6 @@ LEGACY = LegacyRules(
     legacy_policy_flag=False,
     samples=False,
     every_check=True,
-    scaled_scores=scaled_scores,
     gated_predicates=frozenset(),
     gated_priorities=frozenset(),
     behaviour=LegacyBehaviour(

@@ -134,8 +134,8 @@ def test_balance_with_volumes(asked: tuple[int, int], volumes: tuple[int, int] |
     attached = None if volumes is None else np.array(volumes, np.int64)[:, None]
     config = BALANCED_WITH_VOLUMES["BalancedResourceAllocation"].make(PriorityArgs(attached=lambda *_: attached))
     assert config.map(info, cluster.snapshot).tolist() == [score]
-    assert config.scaled_to_100 is not None
-    assert config.scaled_to_100(info, cluster.snapshot)[0] // 10 == score
+    assert config.map_to_100 is not None
+    assert config.map_to_100(info, cluster.snapshot)[0] // 10 == score
     assert config.evidence is not None
     assert evaluate(config.evidence.score(info, cluster.snapshot, 0).formula) == score
 
