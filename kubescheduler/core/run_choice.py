@@ -153,7 +153,6 @@ class StillScores:
         self._base: IntArray = np.full(len(rows), wrap(rules.constant), np.int64)
         for score in plain:
             self._base = self._base + np.int64(score.weight) * score.raw[rows]
-        self._left = [_numbers_left(score, rows) for score in self._others]
         self.totals = self._base + self._normalised(rows)
 
     def stand_without(self, at: int) -> bool:
@@ -161,19 +160,8 @@ class StillScores:
         self._there[at] = False
         if not self._others:
             return True
-        gone = [self._one_less(left, score, at) for left, score in zip(self._left, self._others, strict=True)]
-        if not any(gone):
-            return True
         rows = self._rows[self._there]
         return bool((self._base[self._there] + self._normalised(rows) == self.totals[self._there]).all())
-
-    def _one_less(self, left: dict[int, int] | None, score: WeightedRule, at: int) -> bool:
-        """Whether scores may change: the last row with a number is gone, or more than the numbers count."""
-        if left is None:
-            return True
-        number = int(score.raw[self._rows[at]])
-        left[number] -= 1
-        return not left[number]
 
     def _normalised(self, rows: IntArray) -> IntArray:
         """Raises RunOverError for what a release reports as an error."""
@@ -195,14 +183,6 @@ def _is_constant(state: ClassState, priority: WeightedPriority) -> bool:
 def _depends_on_others(config: PriorityConfig) -> bool:
     """Whether a node's score depends on the other nodes that fit."""
     return config.reduce is not None or config.settle is not None
-
-
-def _numbers_left(score: WeightedRule, rows: IntArray) -> dict[int, int] | None:
-    """Number → how many rows have it; None where scores follow from more than the numbers."""
-    if not score.config.valuewise or score.config.settle is not None:
-        return None
-    values, counts = np.unique(score.raw[rows], return_counts=True)
-    return dict(zip(values.tolist(), counts.tolist(), strict=True))
 
 
 # --- the best node again and again -----------------------------------------------------------------

@@ -46,9 +46,6 @@ class ScoreLayout(msgspec.Struct, frozen=True, eq=False):
     """Rule → index of its scores before the weight; of those that have no one number."""
     raws: Mapping[str, int]
     """Likewise of its scores before they were normalised."""
-    numbers: Mapping[str, int]
-    """Rule → index of its numbers before normalisation, also where a release keeps no such scores; of its scores where
-    there is no normalisation."""
     constant_finals: Mapping[str, int]
     """Rule → the one score that all rows have."""
     constant_raws: Mapping[str, int]
@@ -74,67 +71,6 @@ def without_numbers(scored: Scored) -> Scored:
         return {name: score if isinstance(score, int) else NO_NUMBERS for name, score in scores.items()}
 
     return Scored(NO_NUMBERS, shared(scored.scores), shared(scored.raws))
-
-
-class ScoreLines(msgspec.Struct, frozen=True, eq=False):
-    """One line for each number that differs from row to row, or may come to."""
-
-    numbers: list[IntArray]
-    """(N,) each; not to be written to."""
-    layout: ScoreLayout
-    """Which line is which."""
-    normalised: list[str]
-    """The rules of which lines are normalised: what one row has follows from all."""
-    addends: list[tuple[int, int]]
-    """(line, weight) of every rule that adds one to the totals."""
-    weights: Mapping[str, int]
-    """Of every rule."""
-    base: int
-    """What all other rules add to every total, modulo 2^64."""
-    fitted: IntArray
-    """(n,) the rows that were scored; the total of others is LOWEST."""
-
-
-def score_lines(
-    scored: Scored,
-    rules: Mapping[str, PriorityConfig],
-    whole: Mapping[str, IntArray],
-    moving: Container[str],
-    weights: Mapping[str, int],
-    fitted: IntArray,
-    size: int,
-) -> ScoreLines:
-    """The lines of what was scored, on so many rows that there are.
-
-    rules: by name, those that are not constant. whole: their raw numbers on all rows, (N,) each. moving: those of which
-    single rows change, also where all have one score. weights: of every rule. fitted: (n,) the rows that were scored.
-    """
-    lines = [_spread(scored.totals, fitted, size, LOWEST)]
-    finals: dict[str, int] = {}
-    raws: dict[str, int] = {}
-    for name, final in scored.scores.items():
-        rule = rules.get(name)
-        varies = name in moving or not isinstance(final, int)
-        if varies:
-            finals[name] = raws[name] = len(lines)
-            lines.append(whole[name] if rule is not None and rule.reduce is None else _spread(final, fitted, size))
-        reduced = rule is not None and rule.reduce is not None
-        if reduced and (varies or not isinstance(scored.raws.get(name, 0), int)):
-            raws[name] = len(lines)
-            lines.append(whole[name])
-    layout = ScoreLayout(
-        tuple(scored.scores),
-        finals,
-        {name: at for name, at in raws.items() if name in scored.raws},
-        raws,
-        {name: final for name, final in scored.scores.items() if name not in finals and isinstance(final, int)},
-        {name: raw for name, raw in scored.raws.items() if name not in raws and isinstance(raw, int)},
-    )
-    addends = [(at, weights[name]) for name, at in finals.items()]
-    first = int(fitted[0])
-    base = lines[TOTAL].item(first) - sum(weight * lines[at].item(first) for at, weight in addends)
-    normalised = [name for name in finals if raws[name] != finals[name]]
-    return ScoreLines(lines, layout, normalised, addends, weights, base, fitted)
 
 
 def _spread(numbers: Scores, rows: IntArray, size: int, elsewhere: int = 0) -> IntArray:
@@ -266,20 +202,58 @@ class TotalTable:
     them.
     """
 
-    def __init__(self, lines: ScoreLines, ranks: IntArray) -> None:
-        """ranks: (N,) every row's place in the order of names."""
-        self._layout = lines.layout
-        self._lines: Sequence[IntArray] | IntArray = lines.numbers
+    def __init__(
+        self,
+        scored: Scored,
+        rules: Mapping[str, PriorityConfig],
+        whole: Mapping[str, IntArray],
+        moving: Container[str],
+        weights: Mapping[str, int],
+        fitted: IntArray,
+        ranks: IntArray,
+    ) -> None:
+        """Of what was scored, with a line for each number that differs from row to row, or may come to.
+
+        rules: by name, those that are not constant. whole: their raw numbers on all rows, (N,) each. moving: those of
+        which single rows change, also where all have one score. weights: of every rule. fitted: (n,) the rows that were
+        scored; the total of others is LOWEST. ranks: (N,) every row's place in the order of names.
+        """
+        size = len(ranks)
+        lines = [_spread(scored.totals, fitted, size, LOWEST)]
+        finals: dict[str, int] = {}
+        raws: dict[str, int] = {}
+        for name, final in scored.scores.items():
+            rule = rules.get(name)
+            varies = name in moving or not isinstance(final, int)
+            if varies:
+                finals[name] = raws[name] = len(lines)
+                lines.append(whole[name] if rule is not None and rule.reduce is None else _spread(final, fitted, size))
+            reduced = rule is not None and rule.reduce is not None
+            if reduced and (varies or not isinstance(scored.raws.get(name, 0), int)):
+                raws[name] = len(lines)
+                lines.append(whole[name])
+        self._layout = ScoreLayout(
+            tuple(scored.scores),
+            finals,
+            {name: at for name, at in raws.items() if name in scored.raws},
+            {name: final for name, final in scored.scores.items() if name not in finals and isinstance(final, int)},
+            {name: raw for name, raw in scored.raws.items() if name not in raws and isinstance(raw, int)},
+        )
+        self._raws = raws
+        """Rule → index of its numbers before normalisation; of its scores where there is none."""
+        self._normalised = [name for name in finals if raws[name] != finals[name]]
+        """What one row has by these rules follows from all rows."""
+        self._lines: Sequence[IntArray] | IntArray = lines
+        self._now = np.array(lines)
+        self._addends = np.zeros(len(lines), np.int64)
+        for name, at in finals.items():
+            self._addends[at] = weights[name]
+        one = self._now[:, fitted[:1]]
+        self._base = one[TOTAL] - self._addends @ one
         self._journal: list[Change] = []
         self._moved = 0
-        self._most_changes = max(LEAST_CHANGES, isqrt(len(ranks)))
-        self._now = np.array(lines.numbers)
-        self._raws = lines.layout.numbers
-        self._normalised = lines.normalised
-        self._addends, self._base = np.zeros(len(lines.numbers), np.int64), np.int64(wrap(lines.base))
-        for at, weight in lines.addends:
-            self._addends[at] = weight
-        self._has_lowest = bool((self._now[TOTAL, lines.fitted] == LOWEST).any())
+        self._most_changes = max(LEAST_CHANGES, isqrt(size))
+        self._has_lowest = bool((self._now[TOTAL, fitted] == LOWEST).any())
         self._ranks = ranks
         # In the order of names, the first of the highest is the one. A row that is no node's any more has rank -1.
         self._rows_by_name = np.empty(len(ranks) + 1, np.int64)
@@ -637,7 +611,7 @@ class SharedTotals:
         if answers is None or len(answers) > FEW:
             return False
         if self._table is None:
-            self._table = TotalTable(self._lines(state), self.ranks)
+            self._table = self._new_table(state)
         passes = {row: passes for row, (passes, _) in answers.items()}
         moved = self._check(passes, state, snapshot, log, listed, pods_changed=pods_changed)
         if moved is None or (len(moved) and not self._shared_stand(state.info, snapshot)):
@@ -767,12 +741,12 @@ class SharedTotals:
                 return False
         return True
 
-    def _lines(self, state: ClassState) -> ScoreLines:
-        """The numbers that were scored without the rules that are scored anew."""
+    def _new_table(self, state: ClassState) -> TotalTable:
+        """Of the numbers that were scored without the rules that are scored anew."""
         rules = {name: state.config for name, state in state.scores.items()}
         scored = scored_without(self._scored, {score.config.name for score in self._wholes}, self._weights)
         self._scored = without_numbers(self._scored)
-        return score_lines(scored, rules, self._raws, self._names, self._weights, self.feasible, len(self.ranks))
+        return TotalTable(scored, rules, self._raws, self._names, self._weights, self.feasible, self.ranks)
 
 
 def _far_checks_changed(state: ClassState, log: ChangeLog) -> bool:

@@ -253,8 +253,6 @@ class Placed(msgspec.Struct, frozen=True, eq=False):
     """Whether Permit plugins hold it."""
     started: float
     """When it was popped."""
-    idle: bool = False
-    """Whether it is only to be bound: no plugin has anything to do for it any more."""
     sends_ahead: bool = False
     """Whether its binding is one request to the API that is sent without waiting; nothing else can hold it up."""
 
@@ -315,19 +313,17 @@ class Cycles(msgspec.Struct, frozen=True, eq=False):
             record = self.rules.chosen(Stage.ASSUME, pod, host, Status.failure(fault))
             return self._failed(plugins, entry, record, started)
         placed = self.assumed.assume(pod, host)
-        idle, waits = plugins.is_idle_for(placed), False
-        if not idle:
-            stage, status = Stage.RESERVE, plugins.run_reserve(state, placed, host)
-            if status is None:
-                stage, status = Stage.PERMIT, plugins.run_permit(state, placed, host)
-            waits = status is not None and status.code is Code.Wait
-            if status is not None and not waits:
-                plugins.run_unreserve(state, placed, host)
-                self._forget(placed)
-                return self._failed(plugins, entry, self.rules.chosen(stage, pod, host, status), started)
+        stage, status = Stage.RESERVE, plugins.run_reserve(state, placed, host)
+        if status is None:
+            stage, status = Stage.PERMIT, plugins.run_permit(state, placed, host)
+        waits = status is not None and status.code is Code.Wait
+        if status is not None and not waits:
+            plugins.run_unreserve(state, placed, host)
+            self._forget(placed)
+            return self._failed(plugins, entry, self.rules.chosen(stage, pod, host, status), started)
         self._activate(state)
         ahead = not waits and self._sends_ahead(plugins, pod)
-        return Placed(plugins, state, entry, decision, placed, waits, started, idle, ahead)
+        return Placed(plugins, state, entry, decision, placed, waits, started, ahead)
 
     def _sends_ahead(self, plugins: CyclePlugins, pod: Pod) -> bool:
         if self.services.send_binding is None or not plugins.binds_at_once(pod):
@@ -360,21 +356,17 @@ class Cycles(msgspec.Struct, frozen=True, eq=False):
         Yields the pod while Permit plugins hold it, and a binding that was sent; to be resumed when it is settled.
         """
         plugins, state, pod, services = placed.plugins, placed.state, placed.pod, self.services
-        stage, status = Stage.PRE_BIND, None
-        if placed.idle:
+        stage = Stage.PRE_BIND
+        status = self.rules.pre_flight(plugins, services, state, placed.tried, pod.node_name, placed.waits)
+        if status is None:
+            held = plugins.held(pod)
+            if held is not None:
+                yield held
+            stage, status = Stage.PERMIT, plugins.wait_on_permit(pod)
+        if status is None:
             with services.lock:
                 self.queue.done(placed.tried)
-        else:
-            status = self.rules.pre_flight(plugins, services, state, placed.tried, pod.node_name, placed.waits)
-            if status is None:
-                held = plugins.held(pod)
-                if held is not None:
-                    yield held
-                stage, status = Stage.PERMIT, plugins.wait_on_permit(pod)
-            if status is None:
-                with services.lock:
-                    self.queue.done(placed.tried)
-                stage, status = Stage.PRE_BIND, self._pre_bind(plugins, state, pod)
+            stage, status = Stage.PRE_BIND, self._pre_bind(plugins, state, pod)
         if status is None:
             if placed.sends_ahead and services.send_binding is not None:
                 state.binding_sent = services.time.now()
@@ -387,8 +379,7 @@ class Cycles(msgspec.Struct, frozen=True, eq=False):
         if services.observer.measures:
             self._observe(plugins, "scheduled", placed.started)
             services.observer.scheduled(placed.entry, services.time.now())
-        if not placed.idle:
-            plugins.run_post_bind(state, pod, pod.node_name)
+        plugins.run_post_bind(state, pod, pod.node_name)
         self._activate(state)
         return None
 

@@ -107,10 +107,6 @@ class ContainedPlugins(CyclePlugins, msgspec.Struct, frozen=True, eq=False):
         """The waiting pod, while Permit plugins hold it."""
         return self.plugins.held(pod)
 
-    def is_idle_for(self, pod: Pod) -> bool:
-        """Whether a pod that has its node is only to be bound; no custom plugin is asked."""
-        return self.plugins.is_idle_for(pod)
-
     def binds_at_once(self, pod: Pod) -> bool:
         """Whether nothing but one request to the API can hold up the binding of a pod; a plugin that raises may."""
         try:

@@ -64,11 +64,6 @@ class CyclePlugins:
         """Whether nothing but one request to the API can hold up the binding of a pod."""
         return True
 
-    def is_idle_for(self, pod: Pod) -> bool:
-        """Whether a pod that has its node is only to be bound: Reserve, Permit, PreBind and PostBind have nothing to do
-        for it, and nobody measures them."""
-        return self.binds_at_once(pod)
-
     def run_pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:  # noqa: ARG002
         """The PreBind plugins; the first that fails ends it."""
         return None

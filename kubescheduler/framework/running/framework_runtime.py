@@ -61,9 +61,6 @@ from kubescheduler.framework.running.cycle_plugins import CyclePlugins
 from predicates.types import FitPredicate
 from priorities.types import MAX_NODE_SCORE
 
-AFTER_CHOICE = (Point.RESERVE, Point.PERMIT, Point.PRE_BIND, Point.POST_BIND)
-"""The points of a pod that has its node, but for Bind."""
-
 Given = ParamSpec("Given")
 Outcome = TypeVar("Outcome")
 Runner = Callable[Concatenate["Framework", Given], Outcome]
@@ -276,23 +273,6 @@ class Framework(Frame, CyclePlugins, eq=False, dict=True, weakref=True):
     def _refused(self, point: str, plugin: str, status: Status) -> Status:
         """What an answer that is no Success turns into, at points where 1.36 hands rejections on as they are."""
         return status.by(plugin) if status.code in self.reactions.handed_on else failed(point, plugin, status)
-
-    def is_idle_for(self, pod: Pod) -> bool:
-        """Whether a pod that has its node is only to be bound: no plugin of Reserve, Permit, PreBind and PostBind has
-        anything to do for it, and nobody measures them."""
-        if self.watch.observer.measures:
-            return False
-        for leaves_alone in self._after_choice:  # noqa: SIM110
-            if not leaves_alone(pod):
-                return False
-        return True
-
-    @cached_property
-    def _after_choice(self) -> tuple[Callable[[Pod], bool], ...]:
-        """Of every plugin of these points, whether it leaves a pod alone. An in-tree one that never holds up a binding
-        has nothing to do there; a custom one may always have."""
-        plugins = {plugin.name: plugin for point in AFTER_CHOICE for plugin in self.at(point)}
-        return tuple(_never if is_custom(one) else getattr(one, "binds_at_once", _never) for one in plugins.values())
 
     @timed("Reserve")
     def run_reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:

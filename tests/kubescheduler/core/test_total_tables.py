@@ -12,7 +12,7 @@ from clusterstate.growable import IntArray, Mask
 from clusterstate.usage import wrap
 from kubescheduler.core.filter_and_score import Scored
 from kubescheduler.core.selection import FirstByName
-from kubescheduler.core.totals import LazyScores, TotalTable, score_lines
+from kubescheduler.core.totals import LazyScores, TotalTable
 from priorities.types import PriorityConfig
 
 ROWS = 7
@@ -90,8 +90,7 @@ class Changing:
         whole = {name: np.array([row[at] for row in self.rows], np.int64) for at, name in enumerate(("near", "far"))}
         fitted = self.fits.nonzero()[0]
         rules = {"near": near, "far": self.config}
-        lines = score_lines(self.totalled(), rules, whole, ("near", "far"), self.weights, fitted, ROWS)
-        self.table = TotalTable(lines, self.ranks)
+        self.table = TotalTable(self.totalled(), rules, whole, ("near", "far"), self.weights, fitted, self.ranks)
         self.stands = self.table.put(np.zeros(0, np.int64), {}, self.fits)
 
     def change(self, changes: dict[int, Row]) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 from hypothesis import given
@@ -12,9 +11,7 @@ from hypothesis import strategies as st
 
 from clusterstate.cache import ClusterCache
 from clusterstate.objects import LabelSelector, ObjectMeta, PodDisruptionBudget
-from kubescheduler.cycle.cycle_rules import NoPlugins
 from kubescheduler.engine.spec import EngineSpec, cache_for
-from kubescheduler.framework.running.framework_runtime import Framework
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.simulation.simulation import Simulation
 from kubescheduler.simulation.simulation_report import OUTCOMES, PREEMPTED, RUNNING, WAITING, WITHDRAWN, Report
@@ -59,7 +56,6 @@ def run(
     release: str = "1.16",
     rests: bool = True,
     reuses: bool = True,
-    idle: bool = True,
     **options: Any,
 ) -> Report:
     amounts = resources(cpu=4000, memory=8 << 30, pods=10)
@@ -69,15 +65,7 @@ def run(
     simulation._known.reuses &= reuses
     if not rests:
         step_every_tick(simulation)
-    if idle:
-        return simulation.run()
-    with patch.object(Framework, "is_idle_for", never_idle), patch.object(NoPlugins, "is_idle_for", never_idle):
-        return simulation.run()
-
-
-def never_idle(*_: Any) -> bool:
-    """Every point is run for every pod."""
-    return False
+    return simulation.run()
 
 
 def step_every_tick(simulation: Simulation) -> None:
@@ -95,7 +83,6 @@ options = st.fixed_dictionaries({"preempt": st.booleans(), "grace": st.sampled_f
 
 LONGER_WAYS = {
     "a second run": {},
-    "points at which plugins have nothing to do are run": {"idle": False},
     "attempts that must fail are made, with the same number of attempts": {"rests": False},
     "every pod is decided on anew, nominations and victims included": {"reuses": False},
 }

@@ -13,7 +13,7 @@ from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.plugin import PreFlight
 from kubescheduler.framework.running.framework_runtime import groups
 from tests.support.build import make_pod
-from tests.support.deciders import Recorder, answers, frame, plugin, services_of
+from tests.support.deciders import answers, frame, plugin
 
 POD = make_pod()
 U, SKIP = Status.unschedulable("u"), Status(Code.Skip)
@@ -172,39 +172,3 @@ def test_everybody_is_told_of_a_bound_pod(release: str) -> None:
     tellers = [plugin(name, post_bind=lambda *_, name=name: told.append(name)) for name in "AB"]
     frame(release, *tellers).run_post_bind(CycleState(), POD, "n1")
     assert told == ["A", "B"]
-
-
-@pytest.mark.parametrize(
-    ("points", "in_tree", "volumes", "measured", "idle"),
-    [
-        ((), False, False, False, True),
-        (("bind",), False, False, False, True),
-        (("reserve",), True, False, False, True),
-        (("pre_bind",), True, False, False, True),
-        (("reserve",), True, True, False, False),
-        (("pre_bind",), True, True, False, False),
-        (("permit",), True, True, False, False),
-        (("post_bind",), True, True, False, False),
-        (("reserve",), False, False, False, False),
-        (("permit",), False, False, False, False),
-        (("pre_bind",), False, False, False, False),
-        (("post_bind",), False, False, False, False),
-        (("reserve",), True, False, True, False),
-    ],
-)
-def test_a_pod_is_only_bound_where_no_plugin_has_anything_to_do(
-    points: tuple[str, ...], in_tree: bool, volumes: bool, measured: bool, idle: bool
-) -> None:
-    """A custom plugin may always have, an in-tree one if it may hold up the binding; what is measured is run."""
-    made = plugin("A", **answers(**dict.fromkeys(points), binds_at_once=not volumes))
-    if in_tree:
-        type(made).__module__ = "kubescheduler.framework.plugins"
-    observed = services_of("1.36", observer=Recorder()) if measured else None
-    assert frame("1.36", made, services=observed).is_idle_for(POD) == idle
-
-
-def test_a_plugin_that_does_not_say_is_never_idle() -> None:
-    """In-tree plugins that hold pods back do not say."""
-    made = plugin("A", **answers(permit=(None, 0.0)))
-    type(made).__module__ = "kubescheduler.framework.plugins"
-    assert not frame("1.36", made).is_idle_for(POD)
