@@ -115,18 +115,22 @@ def _row(room: Room) -> tuple[str, ...]:
 def _by_node(room: Room) -> Iterator[tuple[str, ...]]:
     yield ("NODE", "MORE", "WHY NOT ANOTHER")
     for name, (placed, reasons) in room.by_node().items():
-        yield (name, str(placed), "; ".join(reasons))
+        yield (name, str(placed), _why_no_more(room, reasons))
 
 
 def _by_reason(room: Room) -> Iterator[tuple[str, ...]]:
     """Nodes alike in what they say are one line."""
     alike: dict[str, list[tuple[str, int]]] = {}
     for name, (placed, reasons) in room.by_node().items():
-        alike.setdefault("; ".join(reasons), []).append((name, placed))
+        alike.setdefault(_why_no_more(room, reasons), []).append((name, placed))
     yield ("NODES", "MORE", "WHY NOT ANOTHER", "SUCH AS")
     for text, nodes in sorted(alike.items(), key=lambda item: (-len(item[1]), item[0])):
         names = ", ".join(name for name, _ in nodes[:FEW_NODES]) + ", …" * (len(nodes) > FEW_NODES)
-        yield (str(len(nodes)), str(sum(placed for _, placed in nodes)), text or "<none>", names)
+        yield (str(len(nodes)), str(sum(placed for _, placed in nodes)), text, names)
+
+
+def _why_no_more(room: Room, reasons: Sequence[str]) -> str:
+    return "; ".join(reasons) or ("not asked after --limit" if room.limited else "<none>")
 
 
 def _document(room: Room) -> dict[str, Any]:

@@ -147,7 +147,8 @@ def asked_server(read: Callable[[ListedServer], Read], kubeconfig: str, context:
     try:
         return read(ListedServer(kubeconfig, context))
     except ApiError as error:
-        raise InputError(f"the cluster cannot be read: {error}") from None
+        asked = f"{error.url}: " if error.url else ""
+        raise InputError(f"the cluster cannot be read: {asked}{error}") from None
 
 
 def server_version(kubeconfig: str = "", context: str | None = None) -> str:

@@ -133,13 +133,16 @@ def _translation(files: tuple[str, ...], provider: str | None, options: Mapping[
     )
     if not files:
         if provider is None:
-            raise click.UsageError("say what to translate: a policy file, or --algorithm-provider NAME")
+            raise click.UsageError(
+                "say what to migrate: a FILE with a Policy, a KubeSchedulerConfiguration or the manifest of a "
+                "kube-scheduler, or --algorithm-provider NAME"
+            )
         source = provider_source(provider, chosen.read_by, chosen.gates(), weight)
         return translate(
             source, chosen.to, keep_emphasis=chosen.keep_emphasis, with_new_filters=chosen.with_new_filters
         )
     if provider is not None:
-        raise click.UsageError("a policy stands in place of a provider: give one of them")
+        raise click.UsageError("a FILE stands in place of --algorithm-provider: give one of them")
     return migrated([("standard input" if name == "-" else name, _text(name)) for name in files], chosen)
 
 

@@ -5,6 +5,7 @@ A document is first decoded, as strictly as the release decodes it, which is bel
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -160,6 +161,7 @@ def _checked(decoded: DecodedConfig, rules: DocumentRules) -> SchedulerConfig:
         rules = msgspec.structs.replace(rules, provider=DEFAULT_PROVIDER)
     config = _complete(decoded.written, rules)
     found = [*rules.form.errors(rules.form, decoded.written, config, rules.version), *_args_errors(config, rules.form)]
+    found = [_as_written(error, decoded.written.profiles, config) for error in found]
     problems += (error.problem for error in found if not _is_faulty(error.path, decoded.faulty))
     try:
         finished = rules.form.finish(rules, config)
@@ -181,6 +183,21 @@ def _args_errors(config: SchedulerConfig, form: ComponentFormat) -> Iterator[Fie
             if name in kinds and args is not None:
                 path = f"profiles[{at}].pluginConfig[{number}].args"
                 yield from (error.under(path) for error in kinds[name].errors(args))
+
+
+_ENABLED = re.compile(r"profiles\[(\d+)]\.plugins\.(\w+)\.enabled\[(\d+)]")
+
+
+def _as_written(error: FieldError, written: Sequence[WrittenProfile], config: SchedulerConfig) -> FieldError:
+    """With an entry's place in the document: in the merged set defaults stand before it."""
+    place = _ENABLED.fullmatch(error.path)
+    if place is None or int(place[1]) >= len(written):
+        return error
+    at, member, merged = int(place[1]), place[2], int(place[3])
+    name = config.profiles[at].sets[member].enabled[merged].name
+    own = [each.name for each in (written[at].plugins or {}).get(member, PluginSet()).enabled]
+    path = f"profiles[{at}].plugins.{member}.enabled[{own.index(name)}]" if name in own else error.path
+    return msgspec.structs.replace(error, path=path)
 
 
 def _is_faulty(path: str, faulty: Iterable[str]) -> bool:

@@ -56,6 +56,8 @@ class ApiError(SchedulingError):
         """Of the Status."""
         self.unanswered = unanswered
         """Whether the server could not be reached, or did not answer in time."""
+        self.url = ""
+        """What was asked for, of an answer; client-go's text does not say it."""
 
     @property
     def refused(self) -> bool:
@@ -83,8 +85,14 @@ class ApiAnswer(msgspec.Struct, frozen=True, eq=False):
             raise ApiError(f"the server's answer is no JSON: {error}", self.code) from None
 
 
-def error_of(code: int, body: bytes) -> ApiError:
+def error_of(code: int, body: bytes, url: str) -> ApiError:
     """The error that an answer above 299 means."""
+    error = _error_of(code, body)
+    error.url = url
+    return error
+
+
+def _error_of(code: int, body: bytes) -> ApiError:
     try:
         status = msgspec.json.decode(body)
     except msgspec.DecodeError:

@@ -247,7 +247,7 @@ class ApiClient:
             await self._clock.sleep(pause)
             answer = await self._once(asked)
         if answer.code > 299:
-            raise error_of(answer.code, answer.body)
+            raise error_of(answer.code, answer.body, self.url(asked.path, asked.query))
         return answer
 
     async def _once(self, asked: _Request) -> ApiAnswer:
@@ -296,7 +296,7 @@ class ApiClient:
                 if code > 299:
                     if code == 401:
                         await self._renewed()
-                    raise error_of(code, await stream.read())
+                    raise error_of(code, await stream.read(), url)
                 yield stream.lines()
         except FAILURES as error:
             if not opened:

@@ -58,6 +58,7 @@ def test_a_limit(capacity: Run) -> None:
     """Then nothing is known of what would stop the next one."""
     outcome = capacity("--pod", "pod.yaml", "--limit", "3")
     assert outcome.lines[1] == ["default", "web", "3", "or", "more", "2"]
+    assert outcome.lines[5] == ["2", "3", "not", "asked", "after", "--limit", "n1,", "n2"]
     assert json.loads(capacity("--pod", "pod.yaml", "--limit", "3", "-o", "json").out)["items"][0]["limited"] is True
 
 

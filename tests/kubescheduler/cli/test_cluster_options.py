@@ -59,6 +59,15 @@ def test_an_unreachable_server(kubescheduler: Run, server: FrontServer, command:
     ]
 
 
+def test_a_server_that_is_none(kubescheduler: Run, server: FrontServer) -> None:
+    """What it does not know is said with where it was asked for."""
+    config = Path("kubeconfig").read_text()
+    Path("kubeconfig").write_text(config.replace(server.url, f"{server.url}/elsewhere"))
+    done = kubescheduler("schedule", "--kubeconfig", "kubeconfig", "--pending", "--release", "cluster")
+    assert done.status == 2
+    assert f"the cluster cannot be read: {server.url}/elsewhere/version: the server could not find" in done.err
+
+
 @pytest.mark.parametrize(
     ("args", "said"),
     [

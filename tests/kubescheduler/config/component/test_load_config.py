@@ -161,6 +161,17 @@ def test_plugins_that_are_gone(version: str, name: str) -> None:
     assert read("1.36", version=version, all_problems=True, **disabled).profiles
 
 
+@pytest.mark.parametrize(("all_problems", "place"), [(True, 1), (False, 7)])
+def test_faults_name_the_place_in_the_file(all_problems: bool, place: int) -> None:
+    """Not the one after the defaults that the release puts before it, which its own text has."""
+    score = {"enabled": [{"name": "ImageLocality", "weight": 2}, {"name": "NodeResourcesMostAllocated"}]}
+    document = configuration("v1beta2", profiles=[{"plugins": {"score": score}}])
+    form = release_named("1.22").framework_rules.component
+    with pytest.raises(ConfigError) as raised:
+        component_config_from(document, form, all_problems=all_problems)
+    assert f"profiles[0].plugins.score.enabled[{place}]: Invalid value" in raised.value.problems[0]
+
+
 @pytest.mark.parametrize("key", ["healthzBindAddress", "metricsBindAddress"])
 def test_addresses(key: str) -> None:
     """v1beta2 has the addresses for nothing: only port 0 is allowed; v1beta3 does not know them."""
