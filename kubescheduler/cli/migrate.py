@@ -165,22 +165,13 @@ def _text(policy: str) -> str:
 
     from clusterstate.errors import ConfigError
     from kubescheduler.config.config_text import read_text
-    from kubescheduler.sources.files import read_bytes
-    from kubescheduler.sources.limits import TooLongError, check_values
 
     if policy != "-":
         return read_text(Path(policy))
-    try:
-        data = read_bytes(sys.stdin.buffer)
-        check_values(data)
-        text = data.decode("utf-8-sig")
-        if not text.strip():
-            raise ConfigError("standard input: there is nothing in it")
-        return text
-    except TooLongError as error:
-        raise ConfigError(f"standard input: {error}") from error
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"standard input: byte {error.start} is not UTF-8") from error
+    text = read_text(Path("standard input"), sys.stdin.buffer)
+    if not text.strip():
+        raise ConfigError("standard input: there is nothing in it")
+    return text
 
 
 # --- output --------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from clusterstate.errors import ConfigError, DecodeError, attempt, faults_at
-from kubescheduler.sources.files import read_file
+from kubescheduler.sources.files import Readable, read_bytes, read_file
 from kubescheduler.sources.limits import TooLongError, check_values, exceeded, limit
 
 POLICY_KEY = "policy.cfg"
@@ -92,10 +92,10 @@ def read_document(path: Path) -> ParsedDocument:
     return parse_document(read_text(path), str(path))
 
 
-def read_text(path: Path) -> str:
-    """A UTF-8 file's text, without byte order mark."""
+def read_text(path: Path, stream: Readable | None = None) -> str:
+    """A UTF-8 file's text, or that of a stream which is called so, without byte order mark."""
     try:
-        data = read_file(path)
+        data = read_file(path) if stream is None else read_bytes(stream)
         check_values(data)
         return data.decode()
     except TooLongError as error:
@@ -103,7 +103,8 @@ def read_text(path: Path) -> str:
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: byte {error.start} is not UTF-8; save the file as UTF-8") from error
+        advice = "; save the file as UTF-8" if stream is None else ""
+        raise ConfigError(f"{path}: byte {error.start} is not UTF-8{advice}") from error
     except (EOFError, ValueError, zlib.error) as error:
         raise ConfigError(f"{path}: it cannot be read as text or as gzip") from error
 

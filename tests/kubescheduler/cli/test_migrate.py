@@ -160,6 +160,13 @@ def test_wrong_input(migrate: Run, args: list[str], message: str) -> None:
     assert "Traceback" not in outcome.err
 
 
+def test_packed_input_that_is_cut_off(migrate: Run) -> None:
+    """It is wrong input as in a file."""
+    outcome = migrate("-", stdin=b"\x1f\x8b\x08xxxxx")
+    assert outcome.status == 2
+    assert outcome.err == "error: standard input: it cannot be read as text or as gzip\n"
+
+
 def test_the_table_of_several_profiles(migrate: Run, folder: Path) -> None:
     """Each profile has its own rows."""
     profiles = "profiles: [{schedulerName: one}, {schedulerName: two}]\n"
