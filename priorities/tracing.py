@@ -4,8 +4,8 @@ A function of arrays is given ``traced`` ones, and ``formula`` says how a number
 
     formula(least(traced(requested), traced(allocatable))[0])        # (4000 - 1500) * 100 // 4000
 
-Masks choose and are not shown, nor are the factor 1, the 0 that a sum starts with, and what keeps a divisor from
-being 0.
+Masks choose and are not shown; nor are, of numbers that are not traced, the factor 1, the 0 that a sum starts with, and
+the 1 that keeps a divisor from being 0.
 """
 
 from __future__ import annotations
@@ -48,6 +48,10 @@ def _of(number: Any) -> Traced:
     return number if isinstance(number, Traced) else Traced(number)
 
 
+def _is_plain(number: Any, value: int) -> bool:
+    return not isinstance(number, Traced) and bool(number == value)
+
+
 def _inside(number: Traced, holds: int) -> str:
     return number.text if number.holds >= holds else f"({number.text})"
 
@@ -60,9 +64,9 @@ def _operation(sign: str, holds: int, compute: Operator) -> Operator:
         value = compute(one.value, other.value)
         if isinstance(right, bool):
             return Traced(value, one.text if right or sign == "+" else "0", one.holds)
-        if sign == "*" and other.text == "1":
+        if sign == "*" and _is_plain(right, 1):
             return one
-        if sign == "+" and isinstance(left, int) and left == 0:
+        if sign == "+" and _is_plain(left, 0):
             return other
         return Traced(value, f"{_inside(one, holds)} {sign} {_inside(other, holds + 1)}", holds)
 
