@@ -33,9 +33,11 @@ from kubescheduler.core.decision import Decision
 from kubescheduler.core.equal_runs import placed_in_order
 from kubescheduler.core.results import OneAtATime
 from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.releases import v1_16
 from tests.support.custom.extender_process import extender
 from tests.support.custom.faulty_plugins import KINDS, ErrorKind
+from tests.support.devices import TODAY
 from tests.support.laws import costly
 from tests.support.releases_tried import RELEASES_TRIED
 from tests.support.rich_worlds import DrawnCluster
@@ -312,11 +314,13 @@ def plenty() -> Runs:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_what_is_read_later_is_what_was_decided(engine: str) -> None:
+def test_what_is_read_later_is_what_was_decided(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is read of a decision after the run, in any order, is as if each pod had been decided by itself.
 
-    The law says something only where decisions of runs are read, which has to happen.
+    The law says something only where decisions of runs are read, which has to happen. No time passes: claims say in
+    which second they got their devices.
     """
+    monkeypatch.setattr(Handle, "today", property(lambda _: lambda: TODAY))
     read_of_runs = 0
 
     @costly
