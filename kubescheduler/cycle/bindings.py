@@ -6,8 +6,8 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Generator
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Protocol
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
 
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ClusterStateError
@@ -95,37 +95,6 @@ BindingCycle = Generator[Answerable, None, Outcome]
 
 BINDINGS = 256
 """Binding cycles at the same time; a pod that waits for Permit plugins takes one up."""
-
-
-class Binding(Protocol):
-    """A binding cycle under way: the part of a Future that the loop needs."""
-
-    def done(self) -> bool:
-        """Whether the cycle has ended."""
-        ...
-
-    def result(self) -> Outcome:
-        """Waits for the end, where something else can bring it about. Raises what a plugin raised."""
-        ...
-
-    def exception(self) -> BaseException | None:
-        """What a plugin raised; None when nothing was."""
-        ...
-
-    def add_done_callback(self, fn: Callable[[Any], object], /) -> None:
-        """Has ``fn`` called with this binding when the cycle ends."""
-
-
-class Bindings(Protocol):
-    """Runs binding cycles beside the attempts: in threads, on an event loop, or in order."""
-
-    def start(self, cycle: BindingCycle, *, in_thread: bool = True) -> Binding:
-        """Runs a cycle to its end, or has it run. in_thread: whether it may wait without saying so."""
-        ...
-
-    def close(self) -> None:
-        """Starts nothing more, and waits for what is under way."""
-        ...
 
 
 class ThreadedBindings:
@@ -276,3 +245,11 @@ class _WakingQueue(deque[InOrderBinding]):
         """Until something was put into it."""
         self._arrived.wait()
         self._arrived.clear()
+
+
+Binding = Future[Outcome] | InOrderBinding
+"""A binding cycle under way."""
+
+Bindings = ThreadedBindings | InOrderBindings | LoopBindings
+"""Runs binding cycles beside the attempts: in threads, in order, or between a loop's attempts. To ``start`` one it is told
+whether it may wait without saying so (``in_thread``); ``close`` starts nothing more, and waits for what is under way."""
