@@ -113,8 +113,7 @@ class Attempt(msgspec.Struct, eq=False, kw_only=True):
         kept, state.kept = state.kept, None
         if kept is None or not self.keeps():
             return None
-        columns = self.cache.columns
-        self.held = kept.patch(state, snapshot, columns.log, listed, columns.ranks)
+        self.held = kept.patch(state, snapshot, self.cache.columns)
         if self.held is None:
             return None
         state.kept = kept
@@ -159,9 +158,7 @@ class Attempt(msgspec.Struct, eq=False, kw_only=True):
 
     def keep_totals(self, state: ClassState, snapshot: Snapshot) -> None:
         """Keeps the totals for the next pod of the class."""
-        columns = self.cache.columns
-        listed, ranks = columns.published[1], columns.ranks
-        state.kept = kept_totals(state, snapshot, columns.log, self.scored, self.scheduler.weights, listed, ranks)
+        state.kept = kept_totals(state, snapshot, self.cache.columns, self.scored, self.scheduler.weights)
 
     def select(self, feasible: IntArray, totals: IntArray, names: tuple[str, ...]) -> int:  # noqa: ARG002
         """The row with the highest total. totals: (n,) of the feasible rows."""

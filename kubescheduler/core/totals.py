@@ -20,6 +20,7 @@ import numpy as np
 
 from algorithmprovider.custom_code import CustomCodeError
 from clusterstate.changes import ChangeLog
+from clusterstate.columns import Columns
 from clusterstate.errors import SchedulingError
 from clusterstate.growable import NO_NUMBERS, IntArray, Mask
 from clusterstate.podinfo import PodInfo
@@ -353,15 +354,13 @@ class ClassTotals:
 
     # --- a decision ------------------------------------------------------------------------
 
-    def patch(
-        self, state: ClassState, snapshot: Snapshot, log: ChangeLog, listed: Mask, ranks: IntArray
-    ) -> LazyScores | None:
+    def patch(self, state: ClassState, snapshot: Snapshot, columns: Columns) -> LazyScores | None:
         """What every rule gives now, and the totals; None: it cannot be brought up to date."""
-        shared = self._shared
+        shared, log = self._shared, columns.log
         if self._version != shared.version or self._volatile is not shared.volatile.names:
             return None
         try:
-            if not self._answers_stand(state, snapshot, log) or not shared.patch(state, snapshot, log, listed, ranks):
+            if not self._answers_stand(state, snapshot, log) or not shared.patch(state, snapshot, columns):
                 return None
             whole = self._scored_anew(state, snapshot, log) if self._wholes else None
         except (SchedulingError, CustomCodeError):
@@ -405,17 +404,14 @@ class ClassTotals:
 def kept_totals(
     state: ClassState,
     snapshot: Snapshot,
-    log: ChangeLog,
+    columns: Columns,
     scored: Scored,
     weights: Mapping[str, int],
-    listed: Mask,
-    ranks: IntArray,
 ) -> ClassTotals | None:
     """What is kept of a decision that was made just now, with all rows that fit scored; None: nothing, as a custom rule
     has scored.
 
-    weights: of every rule. listed: (N,) the rows that were looked at. ranks: (N,) every row's place in the order of
-    names.
+    weights: of every rule.
     """
     names = scored.scores
     if not all(name in state.scores or name in state.constants for name in names):
@@ -435,9 +431,9 @@ def kept_totals(
     state.shared = shared
     patched = [*standing, *[score for score in following if score.config.name not in shared.volatile.names]]
     wholes = tuple([score for score in scores if score not in patched])
-    if not shared.is_current(log, listed, ranks):
-        shared.begin(state, snapshot, log, scored, listed, ranks, wholes)
-    return ClassTotals(state, snapshot, log, scored, weights, shared, wholes)
+    if not shared.is_current(columns):
+        shared.begin(state, snapshot, columns, scored, wholes)
+    return ClassTotals(state, snapshot, columns.log, scored, weights, shared, wholes)
 
 
 def _follows(config: PriorityConfig) -> bool:
@@ -507,19 +503,18 @@ class SharedTotals:
         self,
         state: ClassState,
         snapshot: Snapshot,
-        log: ChangeLog,
+        columns: Columns,
         scored: Scored,
-        listed: Mask,
-        ranks: IntArray,
         wholes: Sequence[ScoreState],
     ) -> None:
-        """As of now: state was brought up to date, and all rows that fit were scored. listed: (N,) the rows that were
-        looked at. ranks: (N,) every row's place in the order of names. wholes: the rules that are scored anew for every
-        decision."""
+        """As of now: state was brought up to date, and all rows that fit were scored. wholes: the rules that are scored
+        anew for every decision."""
+        log = columns.log
         self._listed = None
         self._scored = scored
         self._wholes = wholes
-        self.ranks = ranks
+        self.ranks = columns.ranks
+        """(N,) every row's place in the order of names."""
         self._flags = state.steady_flags
         self.version = log.version_of(self._flags)
         self._pods_version = log.version_of(state.pod_flags)
@@ -527,7 +522,7 @@ class SharedTotals:
         self._sort_scores(state, snapshot)
         self._read_checks(state)
         self._table: TotalTable | None = None
-        self._listed = listed
+        self._listed = columns.published[1]
 
     def _sort_scores(self, state: ClassState, snapshot: Snapshot) -> None:
         """Which scores are asked row by row, and which stay."""
@@ -561,10 +556,12 @@ class SharedTotals:
         }
         self._seen = [(check, check.verdict, check.unresolvable) for check in state.checks]
 
-    def is_current(self, log: ChangeLog, listed: Mask, ranks: IntArray) -> bool:
+    def is_current(self, columns: Columns) -> bool:
         """Whether ``patch`` may still bring it up to date."""
-        same = listed is self._listed and ranks is self.ranks
-        return same and self._steady(log) and self._changed(log) is not None
+        return self._has_same_rows(columns) and self._steady(columns.log) and self._changed(columns.log) is not None
+
+    def _has_same_rows(self, columns: Columns) -> bool:
+        return self._listed is columns.published[1] and self.ranks is columns.ranks
 
     @property
     def table(self) -> TotalTable:
@@ -574,12 +571,12 @@ class SharedTotals:
 
     # --- bringing it up to date ------------------------------------------------------------
 
-    def patch(self, state: ClassState, snapshot: Snapshot, log: ChangeLog, listed: Mask, ranks: IntArray) -> bool:
+    def patch(self, state: ClassState, snapshot: Snapshot, columns: Columns) -> bool:
         """Brings everything up to date for a pod of any of the classes. False: it cannot, and says nothing until it is
         begun anew."""
-        if listed is not self._listed or ranks is not self.ranks:
+        if self._listed is None or not self._has_same_rows(columns):
             return False
-        self._listed = None
+        log, listed, self._listed = columns.log, self._listed, None
         try:
             if not self._steady(log) or not self._patched(state, snapshot, log, listed):
                 return False

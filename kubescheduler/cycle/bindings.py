@@ -251,5 +251,5 @@ Binding = Future[Outcome] | InOrderBinding
 """A binding cycle under way."""
 
 Bindings = ThreadedBindings | InOrderBindings | LoopBindings
-"""Runs binding cycles beside the attempts: in threads, in order, or between a loop's attempts. To ``start`` one it is told
-whether it may wait without saying so (``in_thread``); ``close`` starts nothing more, and waits for what is under way."""
+"""Runs binding cycles beside the attempts: in threads, in order, or between a loop's attempts. ``start`` is told if a
+cycle may wait without saying so (``in_thread``); ``close`` starts nothing more, and waits for what is under way."""
