@@ -87,26 +87,10 @@ def searches(plugin: Any) -> bool:
     return hasattr(plugin, "search") and not hasattr(plugin, "post_filter")
 
 
-class PostFiltered(msgspec.Struct, frozen=True, eq=False):
-    """What all PostFilter plugins came to."""
-
-    preemption: Preemption | None = None
-    """What DefaultPreemption found, None when it was not run."""
-    nominated: Nominee = None
-    """The node that the pod is to wait for."""
-    status: Status | None = None
-    """None: Success."""
-
-    @property
-    def message(self) -> str:
-        """Empty for a success."""
-        return "" if self.status is None or is_success(self.status) else self.status.message
-
-
 def run_post_filters(
     plugins: Sequence[Any], search: Search, cycle: CycleState, collect: Collect, *, strict: bool = False
-) -> PostFiltered:
-    """Asks the plugins one after the other.
+) -> tuple[Preemption | None, Nominee, Status | None]:
+    """(what DefaultPreemption found, None when it was not run; what all plugins came to), asked one after the other.
 
     strict: raises SchedulingError when preemption fails, instead of taking it for the plugin's Error as the release
     does. Raises ProcessCrash where the release would end.
@@ -130,7 +114,7 @@ def run_post_filters(
                 yield plugin.name, nominee_of(made), status
 
     nominated, status = collect(ask(), cycle)
-    return PostFiltered(preemptions[-1] if preemptions else None, nominated, status)
+    return preemptions[-1] if preemptions else None, nominated, status
 
 
 PREEMPTED = "preempted"

@@ -26,7 +26,7 @@ from kubescheduler.core.extender_calls import Extender, ExtenderTrace, score_wit
 from kubescheduler.core.filter_and_score import Filtered
 from kubescheduler.core.pod_classes import ClassState
 from kubescheduler.core.selection import TieBreak
-from kubescheduler.core.status import Code, Status
+from kubescheduler.core.status import Code, Status, is_success
 from kubescheduler.extender.answered_nodes import cluster_as_answered, node_not_found
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.frame import Frame
@@ -194,7 +194,7 @@ class ProfileAttempt(Attempt, eq=False, kw_only=True):
         filtering.raise_error(passed, self.judged)
         if self.laps is not None:
             self.laps.end()
-        return self._extend(passed.feasible, snapshot) if host.compiled.algorithm.extenders else passed.feasible
+        return self._extend(passed.feasible, snapshot) if host.algorithm.extenders else passed.feasible
 
     def _take_instead(self, rows: IntArray) -> IntArray:
         """These rows are left, whatever was found."""
@@ -273,7 +273,7 @@ class ProfileAttempt(Attempt, eq=False, kw_only=True):
             feasible = passed.feasible
             if not len(feasible):
                 self.tried = row
-            elif self.scheduler.compiled.algorithm.extenders:
+            elif self.scheduler.algorithm.extenders:
                 feasible = self._extend(feasible, self.scheduler.cache.snapshot())
             if len(feasible):
                 self.passed, self.judged, self.only = passed, alone, True
@@ -286,7 +286,7 @@ class ProfileAttempt(Attempt, eq=False, kw_only=True):
 
     @property
     def _samples(self) -> bool:
-        return self.scheduler.compiled.algorithm.percentage_of_nodes_to_score < 100
+        return self.scheduler.algorithm.percentage_of_nodes_to_score < 100
 
     def _walk(self, passed: Filtered) -> None:
         """Puts the rows in the order of the node list, and ends where enough were met."""
@@ -307,7 +307,7 @@ class ProfileAttempt(Attempt, eq=False, kw_only=True):
 
     def _wanted(self, total: int) -> int:
         """How many passing nodes are enough."""
-        host, algorithm = self.scheduler, self.scheduler.compiled.algorithm
+        host, algorithm = self.scheduler, self.scheduler.algorithm
         scores = any(e.config.prioritize_verb for e in algorithm.extenders) or bool(host.compiled.scores)
         filters = any(e.config.filter_verb for e in algorithm.extenders)
         if host.rules.one_is_enough and not scores and not filters:
@@ -318,7 +318,7 @@ class ProfileAttempt(Attempt, eq=False, kw_only=True):
 
     def _extend(self, feasible: IntArray, snapshot: Snapshot) -> IntArray:
         host = self.scheduler
-        extenders = host.compiled.algorithm.extenders
+        extenders = host.algorithm.extenders
         self.filtered = ask_filters(self.pod, extenders, snapshot, feasible, host.rules.note)
         self.traces = self.filtered.traces
         return self.filtered.feasible
@@ -357,7 +357,7 @@ class ProfileAttempt(Attempt, eq=False, kw_only=True):
         )
         self.scored = scoring.run(cache.columns.log)
         self.keep_totals(state, snapshot)
-        extenders = scheduler.compiled.algorithm.extenders
+        extenders = scheduler.algorithm.extenders
         if extenders:
             assert filtered is not None
             sums, self.traces = score_with_extenders(
@@ -467,15 +467,14 @@ class ProfileAttempt(Attempt, eq=False, kw_only=True):
         """The decision with what the PostFilter plugins came to; thorough: just what preemption would do."""
         scheduler = self.scheduler
         assert self.filtering is not None
-        extenders = scheduler.compiled.algorithm.extenders
-        algorithm = scheduler.compiled.algorithm
+        algorithm = scheduler.algorithm
         search = Search(
             self.pod,
             decision,
             self.filtering,
             scheduler.cache,
             scheduler.preemption,
-            extenders,
+            algorithm.extenders,
             samples=algorithm.percentage_of_nodes_to_score < 100 and not self.thorough,
         )
         plugins = scheduler.frame.at(Point.POST_FILTER)
@@ -483,15 +482,12 @@ class ProfileAttempt(Attempt, eq=False, kw_only=True):
         if self.thorough:
             plugins = tuple(plugin for plugin in plugins if searches(plugin))
         laps = None if scheduler.watch is None else scheduler.watch.laps("PostFilter")
-        outcome = run_post_filters(plugins, search, self.cycle, scheduler.rules.collect, strict=self.thorough)
+        collect = scheduler.rules.collect
+        preemption, nominated, status = run_post_filters(plugins, search, self.cycle, collect, strict=self.thorough)
         if laps is not None:
-            laps.end(outcome.status)
-        return attrs.evolve(
-            decision,
-            preemption=outcome.preemption,
-            nominated=outcome.nominated,
-            post_filter_message=outcome.message,
-        )
+            laps.end(status)
+        message = "" if status is None or is_success(status) else status.message
+        return attrs.evolve(decision, preemption=preemption, nominated=nominated, post_filter_message=message)
 
     def _note_pre_filters(self) -> None:
         """What PreFilter plugins answered is to be seen in the state, under the keys that releases use."""

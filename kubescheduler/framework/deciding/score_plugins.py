@@ -106,30 +106,19 @@ class Scoring(msgspec.Struct, frozen=True, eq=False):
             raise SchedulingError(failed("PreScore", asked.name, Status.failure(str(error))).message) from error
 
     def _one(self, name: str, *, emptied: bool) -> tuple[Scores, Scores]:
+        """(raw, final): of a plugin over columns from what is remembered, or anew over nodes that look empty."""
         if name in self.compiled.own_scores:
             return self._own(name)
-        return self._emptied(name) if emptied else self._column(name)
-
-    # --- one plugin ------------------------------------------------------------------------
-
-    def _column(self, name: str) -> tuple[Scores, Scores]:
-        """(raw, final) of a plugin over columns, from what is remembered."""
         constant = self.state.constants.get(name)
         if constant is not None:
             return constant, constant
+        score = self.state.scores[name]
         try:
-            return raw_and_reduced(self.state.info, self.state.scores[name], self.view, self.feasible)
-        except PriorityError as error:
-            raise SchedulingError(score_failed(name, error)) from error
-
-    def _emptied(self, name: str) -> tuple[Scores, Scores]:
-        """The same, worked out anew over nodes that look empty."""
-        constant = self.state.constants.get(name)
-        if constant is not None:
-            return constant, constant
-        config = self.state.scores[name].config
-        try:
-            return normalised(config, self.state.info, self.view, config.map(self.state.info, self.view))
+            if emptied:
+                return normalised(
+                    score.config, self.state.info, self.view, score.config.map(self.state.info, self.view)
+                )
+            return raw_and_reduced(self.state.info, score, self.view, self.feasible)
         except PriorityError as error:
             raise SchedulingError(score_failed(name, error)) from error
 
