@@ -620,6 +620,11 @@ def provisioned(claim: PersistentVolumeClaim) -> tuple[PersistentVolume, Persist
 
 
 def _bound(claim: PersistentVolumeClaim, volume: PersistentVolume) -> PersistentVolumeClaim:
+    return completed(msgspec.structs.replace(claim, volume_name=volume.metadata.name))
+
+
+def completed(claim: PersistentVolumeClaim) -> PersistentVolumeClaim:
+    """A claim that names its volume, with its binding complete."""
     annotations = FrozenMap({**claim.metadata.annotations, BIND_COMPLETED_ANNOTATION: "yes"})
     metadata = msgspec.structs.replace(claim.metadata, annotations=annotations)
-    return msgspec.structs.replace(claim, metadata=metadata, volume_name=volume.metadata.name, phase=BOUND)
+    return msgspec.structs.replace(claim, metadata=metadata, phase=BOUND)

@@ -29,7 +29,13 @@ from clusterstate.objects import (
     Taint,
 )
 from clusterstate.usage import CPU, MEMORY, PODS
-from clusterstate.volumes.claims import NO_PROVISIONER, WAIT_FOR_FIRST_CONSUMER, provisioned
+from clusterstate.volumes.claims import (
+    BIND_COMPLETED_ANNOTATION,
+    NO_PROVISIONER,
+    WAIT_FOR_FIRST_CONSUMER,
+    completed,
+    provisioned,
+)
 from clusterstate.workloads import is_daemon_pod
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.preemption_choice import Victims
@@ -345,8 +351,9 @@ NODES_NEAR = 100
 
 
 def created(trials: Trials) -> list[Hint]:
-    """The hints of objects that are missing: the first way to have the claims, and the first node for a pod."""
-    found = (missing_claims(trials), missing_pods(trials))
+    """The hints of objects that are missing: the first way to have the claims, and the first node for a pod; and of
+    claims that are not bound yet."""
+    found = (missing_claims(trials), unfinished_claims(trials), missing_pods(trials))
     return [hint for one in found for hint in islice(filter(None, map(trials.tried, one)), 1)]
 
 
@@ -371,6 +378,20 @@ def missing_claims(trials: Trials) -> Iterator[Proposal]:
             yield Proposal("claim", CLUSTER, shown, f"{text} of the StorageClass {of_class}", 1.0, created=made)
     bound = tuple(one for claim in claims for one in provisioned(msgspec.structs.replace(claim, storage_class_name="")))
     yield Proposal("claim", CLUSTER, shown, f"{text}, bound to a volume", 1.0, created=bound)
+
+
+def unfinished_claims(trials: Trials) -> Iterator[Proposal]:
+    """The pod's claims that name their volume, and whose binding is not complete, as one that is written by hand may
+    be."""
+    namespace, claims = trials.pod.metadata.namespace, trials.cache.objects.persistent_volume_claims
+    names = dict.fromkeys(volume.claim_name for volume in trials.pod.spec.volumes if isinstance(volume, ClaimVolume))
+    named = (claim for name in names if (claim := claims.get((namespace, name))) is not None and claim.volume_name)
+    found = [claim for claim in named if BIND_COMPLETED_ANNOTATION not in claim.metadata.annotations]
+    if found:
+        shown = " and ".join(f"{namespace}/{claim.metadata.name}" for claim in found)
+        kinds = f"PersistentVolumeClaim{'s' * (len(found) > 1)}"
+        text = f"complete the binding of the {kinds} {shown}: the annotation {BIND_COMPLETED_ANNOTATION} is missing"
+        yield Proposal("claim", CLUSTER, shown, text, 1.0, created=tuple(map(completed, found)))
 
 
 def _claim(name: str, namespace: str) -> PersistentVolumeClaim:

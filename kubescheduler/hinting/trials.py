@@ -85,8 +85,9 @@ class Trials:
         with ExitStack() as stack:
             stack.enter_context(changed_nodes(self.cache, proposals))
             for each in (each for one in proposals for each in one.created):
+                before = None if isinstance(each, Pod) else self.cache.objects.current(each)
                 self.cache.add(each)
-                stack.callback(self.cache.remove, each)
+                stack.callback(*((self.cache.remove, each) if before is None else (self.cache.add, before)))
             stack.enter_context(without_pods(self.cache, [gone for one in proposals for gone in one.evicted]))
             edits = [one.engine for one in proposals if one.engine is not None]
             if edits:

@@ -150,6 +150,27 @@ def test_a_claim_that_is_missing(release: str) -> None:
     assert (found[0].text, found[0].host) == ("create the PersistentVolumeClaim default/data, bound to a volume", "a")
 
 
+@pytest.mark.parametrize("release", RELEASES_TRIED)
+def test_a_claim_whose_binding_is_not_complete(release: str) -> None:
+    """One that is written by hand lacks the annotation; the cluster is as it was afterwards."""
+    core = {"apiVersion": "v1"}
+    claim = {"metadata": {"name": "data"}, "spec": {"volumeName": "pv", "accessModes": ["ReadWriteOnce"]}}
+    spec = {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Gi"}, "hostPath": {"path": "/x"}}
+    volume = {**core, "kind": "PersistentVolume", "metadata": {"name": "pv"}, "spec": spec}
+    cluster = ks.Cluster(release=release).node("a").add([{**core, "kind": "PersistentVolumeClaim", **claim}, volume])
+    scheduler = ks.Scheduler(cluster)
+    if scheduler.decide(CLAIMING).host is None:  # 1.4 does not look at the annotation
+        [hint, *_] = scheduler.hints(CLAIMING)
+        assert hint.text == (
+            "complete the binding of the PersistentVolumeClaim default/data: the annotation "
+            "pv.kubernetes.io/bind-completed is missing"
+        )
+        assert hint.host == "a"
+        assert scheduler.decide(CLAIMING).host is None
+        [changed] = manifests_of(hint, cluster.pods_from(CLAIMING)[0], {})
+        assert changed["metadata"]["annotations"] == {"pv.kubernetes.io/bind-completed": "yes"}
+
+
 @pytest.mark.parametrize("release", ["1.16", "1.20", "1.36"])
 def test_a_claim_of_a_class(release: str) -> None:
     """Where a class makes volumes for the pod's node, the claim is one of it, which can be written."""
