@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from clusterstate.changes import LOCAL, Reads
 from clusterstate.footprint import Footprint, spread_labels
-from clusterstate.growable import ABSENT, IntArray, constant_row
+from clusterstate.growable import ABSENT, IntArray, Mask, constant_row
 from clusterstate.objects import TopologySpreadConstraint
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import SelectorError
@@ -362,9 +362,7 @@ class _CountingRule(_Rule, frozen=True, eq=False):
         plan = self.plan(pod, snapshot)
         if plan is None:
             return constant_row(0, len(raw))
-        ignored = np.zeros(len(raw), np.bool_) if plan.ignored is None else plan.ignored_among(snapshot)
-        counted = raw[~ignored]
-        total, low = int(counted.sum()), int(counted.min(initial=np.iinfo(np.int64).max))
+        ignored, total, low = _counted_in(snapshot, plan, raw)
         return np.where(ignored & (total != low), 0, _evened(raw, total, low, MAX_NODE_SCORE))
 
     def _explain(self, pod: PodInfo, snapshot: Snapshot, at: int) -> Calculation:
@@ -373,7 +371,22 @@ class _CountingRule(_Rule, frozen=True, eq=False):
         return Calculation(str(raw), {"pods in the node's domains": raw})
 
     def _explain_reduce(self, pod: PodInfo, snapshot: Snapshot, raw: IntArray, at: int) -> Calculation:
-        return Calculation(str(int(self.reduce(pod, snapshot, raw)[at])), {"sum over the nodes": int(raw.sum())})
+        plan = self.plan(pod, snapshot)
+        if plan is None:
+            return Calculation("0", {"sum over the nodes": 0})
+        ignored, total, low = _counted_in(snapshot, plan, raw)
+        inputs: dict[str, Any] = {"sum over the nodes": total, "lowest": low}
+        if ignored[at] and total != low:
+            return Calculation("0", inputs | {"left out": "a topology key is missing"})
+        score = _evened(traced(raw[at : at + 1]), traced(total), traced(low), MAX_NODE_SCORE)[0]
+        return Calculation(formula(score), inputs)
+
+
+def _counted_in(snapshot: Snapshot, plan: SoftPlan, raw: IntArray) -> tuple[Mask, int, int]:
+    """((n,) bool: the rows that have no say, sum and lowest of the others)."""
+    ignored = np.zeros(len(raw), np.bool_) if plan.ignored is None else plan.ignored_among(snapshot)
+    counted = raw[~ignored]
+    return ignored, int(counted.sum()), int(counted.min(initial=np.iinfo(np.int64).max))
 
 
 def counted_pods(snapshot: Snapshot, plan: SoftPlan) -> IntArray:
