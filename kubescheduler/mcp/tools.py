@@ -197,7 +197,8 @@ class Tools:
         """
         there, options = self._asked(release, None, None, cluster)
         if each is None:
-            return ks.outage(there, *(nodes or ()), zone=zone, unreachable=unreachable, **options).to_dict()
+            answer = ks.outage(there, *(nodes or ()), zone=zone, unreachable=unreachable, **options).to_dict()
+            return {**answer, "notes": list(map(_as_argument, answer["notes"]))}
         if nodes or zone is not None:
             raise InputError("each: is asked for instead of nodes and zone")
         found = ks.outages(there, each, unreachable=unreachable, **options)
@@ -213,7 +214,7 @@ class Tools:
                 }
                 for one in found.domains
             ],
-            "notes": list(found.notes),
+            "notes": list(map(_as_argument, found.notes)),
         }
 
     def nodes(

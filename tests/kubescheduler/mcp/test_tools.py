@@ -69,7 +69,9 @@ def test_the_other_questions(tools: Tools) -> None:
     upgrade = tools.drain(["a"], force=True, order=True, surge=1, shape=spare, kubernetes_upgrade="1.35:1.36")
     assert (upgrade["surge"]["nodes"], upgrade["order"]["complete"]) == (["spare-1"], True)
     assert upgrade["kubernetesUpgrade"] == {"from": "1.35", "to": "1.36"}
-    assert tools.outage(["a"])["counts"]["lost"] == 1
+    outage = tools.outage(["a"])
+    assert outage["counts"]["lost"] == 1
+    assert "with unreachable: true they stay" in outage["notes"][-1]
     assert {domain["name"]: domain["survives"] for domain in tools.outage(each="hostname")["domains"]}[
         "hostname=a"
     ] is False
