@@ -116,7 +116,7 @@ def schedule(
     else:
         render = functools.partial(_shown, output, explaining, notes)
     bar = output in ("table", "wide") and explaining is None
-    return _run(decide, inputs, render, runs=runs, save=save, changes=changes, bar=bar)
+    return _run(decide, inputs, render, runs=runs, save=save, changes=changes, pending=pending, bar=bar)
 
 
 def _shown(output: str, explaining: Explaining | None, notes: Sequence[str], decisions: Iterable[Any]) -> Iterator[str]:
@@ -205,28 +205,33 @@ def _run(
     runs: PodScheduler | None,
     save: str | None,
     changes: Sequence[Change],
+    pending: bool,
     bar: bool,
 ) -> int:
     """Schedules the pods, saves, prints. What is saved is saved even if nobody reads the output.
 
     changes: volumes and claims that were bound with the pods so far.
     runs: what places pods that are alike in bulk; None: each is decided by itself, as more than a line is shown of it.
+    pending: whether these are all that wait; those of other schedulers are then left to them.
     bar: whether a bar may stand on the terminal that the answer goes to.
     """
     from clusterstate.manifests.decode import Item
     from kubescheduler.cli.cluster_files import save_cluster
     from kubescheduler.cli.decision_output import PassedOverExtenders, exit_status
     from kubescheduler.cli.output import echo
-    from kubescheduler.core.decision import undecided
+    from kubescheduler.core.decision import gave_up
     from kubescheduler.core.equal_runs import placed_in_order
 
     hosts: dict[str, str | None] = {}
     errors: list[tuple[str, str]] = []
+    foreign: dict[str, str] = {}
     passed_over = PassedOverExtenders()
 
     def noted(pod: Pod) -> Decision:
         decision = decide(pod)
-        if undecided(decision):
+        if decision.foreign:
+            foreign[pod.key] = decision.message
+        elif gave_up(decision):
             errors.append((pod.key, decision.message))
         passed_over.note(decision)
         return decision
@@ -239,7 +244,9 @@ def _run(
         save_cluster(save, read, inputs.pods, hosts, [obj for _, obj in changes])
     echo(pieces)
     remarks(passed_over.remarks())
-    return exit_status(errors, fine=None not in hosts.values())
+    if not pending or len(foreign) == len(hosts):
+        errors += foreign.items()
+    return exit_status(errors, fine=all(host is not None or pod in foreign for pod, host in hosts.items()))
 
 
 def _check_usage(

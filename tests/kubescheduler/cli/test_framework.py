@@ -86,6 +86,15 @@ def test_other_schedulers_pods(schedule: Run, release: str) -> None:
     assert "<error " in schedule("--pod", "other.yaml", "--release", release, "-o", "junit").out
 
 
+def test_pods_that_wait_for_another_scheduler(folder: Path, schedule: Run, release: str) -> None:
+    """They are left to it, and the status speaks of the others; where there are no others nothing was answered."""
+    cluster, other = (folder / "cluster.yaml").read_text(), (folder / "other.yaml").read_text()
+    for pods, status in ((f"{other}---\n{pod('mine', '1')}", 0), (f"{other}---\n{pod('mine', '64')}", 1), (other, 2)):
+        (folder / "cluster.yaml").write_text(f"{cluster}---\n{pods}")
+        outcome = schedule("--pending", "--release", release, "-o", "name")
+        assert (outcome.status, "default/other <none>" in outcome.out) == (status, True)
+
+
 def test_ties_as_the_release_breaks_them(folder: Path, schedule: Run, release: str) -> None:
     """A seed makes them repeatable."""
     (folder / "pods.yaml").write_text("".join(pod(f"p{i}", "0") for i in range(20)))
