@@ -372,9 +372,8 @@ def left_over_claims(snapshot: Snapshot) -> Mapping[str, ResourceClaim]:
 def _by_owner(objects: ClusterObjects) -> dict[str, ResourceClaim]:
     found: dict[str, ResourceClaim] = {}
     for claim in objects.resource_claims.values():
-        controller = controller_of(claim.metadata) if is_extended(claim) else None
-        if controller is not None:
-            found.setdefault(controller[1], claim)
+        if (owner := extended_claim_owner(claim)) is not None:
+            found.setdefault(owner, claim)
     return found
 
 
@@ -389,6 +388,12 @@ def with_left_over(pod: Pod, snapshot: Snapshot) -> Pod:
     return msgspec.structs.replace(
         pod, spec=msgspec.structs.replace(pod.spec, resource_claims=(*pod.spec.resource_claims, entry))
     )
+
+
+def extended_claim_owner(obj: object) -> str | None:
+    """The uid of the pod for whose extended resources a claim was made; None for anything else."""
+    owner = controller_of(obj.metadata) if isinstance(obj, ResourceClaim) and is_extended(obj) else None
+    return None if owner is None else owner[1]
 
 
 def is_extended(claim: ResourceClaim) -> bool:

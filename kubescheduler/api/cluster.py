@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any, Self
 
+from clusterstate.devices.resource_claims import extended_claim_owner
 from clusterstate.errors import ConfigError, DecodeError
 from clusterstate.manifests.decode import Item
 from clusterstate.manifests.fields import strictness_of
@@ -379,7 +380,11 @@ class Cluster(CopiedAsItself):
         >>> [pod.key for pod in Cluster().node("a").pod("web-1", node="a").unbound("web-1").pending()]
         ['default/web-1']
         """
-        return self._changed({self._known("Pod", name).key: manifest_builders.unbound for name in names})
+        pods = {self._known("Pod", name).key: manifest_builders.unbound for name in names}
+        uids = {entry.obj.metadata.uid for entry in self._entries if entry.key in pods}
+        # What the scheduler made for their extended resources goes with them.
+        made = {entry.key: None for entry in self._entries if extended_claim_owner(entry.obj) in uids}
+        return self._changed({**pods, **made})
 
     def bound(self, name: str, node: str) -> Self:
         """With a pending pod that runs on a node.

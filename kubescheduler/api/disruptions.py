@@ -382,11 +382,12 @@ def outage_of(
     """What happens, by an engine that is made already. The pods that wait in the cluster have their turn before, on the
     other nodes, and none of them counts as one that ran."""
     first = Rehearsal(engine, cluster.objects, tie_break)
+    uncordon = [name for name in nodes if (node := first.node(name)) is not None and not node.unschedulable]
     first.cordon(nodes)
     rehearsal, preempted = after_waiting(first, tie_break)
     waited = {pod.key for pod in (*first.waiting, *rehearsal.waiting)}
     notes = (*preempted, *rehearsal.budgets.notes, OBJECTS_STAY if unreachable else OBJECTS_GO)
-    lost = lose(rehearsal, nodes, unreachable=unreachable, waited=waited)
+    lost = lose(rehearsal, nodes, unreachable=unreachable, waited=waited, uncordon=uncordon)
     gone = frozenset(nodes)
     ran = [one for one in rehearsal.moved if one.pod.key not in waited]
     moved = [one for one in ran if one.fate not in (Fate.DAEMON, Fate.STATIC) or one.left[0] != LOST_NODE]

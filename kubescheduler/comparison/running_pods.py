@@ -16,6 +16,7 @@ import attrs
 import msgspec
 
 from clusterstate.cache import TERMINATED, ClusterCache
+from clusterstate.devices.resource_claims import is_extended
 from clusterstate.errors import ConfigError, nearest
 from clusterstate.objects import ClusterObject, Pod, Requirement, ResourceClaim
 from clusterstate.selectors.matching import LABEL_SELECTOR_OPERATORS, compile_requirement, requirement_error
@@ -254,7 +255,10 @@ class Absences:
             return False
         self.cache.remove_pod(there)
         for claim in self._claims.get(there.metadata.uid, ()):
-            self.cache.add(attrs.evolve(claim, allocation=None, reserved_for=(), device_statuses=()))
+            if is_extended(claim):  # the scheduler made it for this pod alone, and makes another
+                self.cache.remove(claim)
+            else:
+                self.cache.add(attrs.evolve(claim, allocation=None, reserved_for=(), device_statuses=()))
         return True
 
     def end(self, pod: Pod) -> None:

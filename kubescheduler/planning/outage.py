@@ -97,19 +97,25 @@ def seconds_until_deleted(pod: Pod) -> float:
 
 
 def lose(
-    rehearsal: Rehearsal, nodes: Collection[str], *, unreachable: bool = False, waited: Collection[str] = ()
+    rehearsal: Rehearsal,
+    nodes: Collection[str],
+    *,
+    unreachable: bool = False,
+    waited: Collection[str] = (),
+    uncordon: Collection[str] = (),
 ) -> Lost:
     """Nodes are gone, and everything that comes of it happens.
 
     unreachable: their objects stay. Otherwise these go, and what tolerates them for ever comes last. waited:
-    ``namespace/name`` of pods that did not run before, whatever node they have been given meanwhile.
+    ``namespace/name`` of pods that did not run before, whatever node they have been given meanwhile. uncordon: the
+    nodes that were cordoned only so that pods that wait did not go there.
     """
     leaving = [pod for name in nodes for pod in rehearsal.pods_on(name)]
     before = _running(rehearsal, waited=waited)
     there = Counter(_named(rehearsal, [pod for pod in leaving if _is_counted(pod)]))
     seconds = {pod.key: seconds_until_deleted(pod) for pod in leaving}
     if unreachable:
-        rehearsal.disconnect(nodes)
+        rehearsal.disconnect(nodes, uncordon=uncordon)
         meanwhile = rehearsal.budgets.below()
         held = _deleted_in_time(rehearsal, leaving, seconds)
     else:

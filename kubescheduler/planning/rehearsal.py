@@ -170,12 +170,14 @@ class Rehearsal:
         self.cordoned -= {*names}
         self._run.expect(nodes=[NodeArrival(changed(_cordoned(node, False)), self._run.now) for node in there])
 
-    def disconnect(self, names: Collection[str]) -> None:
+    def disconnect(self, names: Collection[str], *, uncordon: Collection[str] = ()) -> None:
         """Nodes no longer answer: their objects are tainted, and their pods are no longer ready. Who is evicted, and
-        when, is the caller's. Upstream: node lifecycle controller."""
+        when, is the caller's. uncordon: those that were cordoned until now for the rehearsal's sake. Upstream: node
+        lifecycle controller."""
         there = [node for name in names if (node := self.node(name)) is not None]
         self.cordoned |= {node.name for node in there}
-        self._run.expect(nodes=[NodeArrival(_disconnected(node), self._run.now) for node in there])
+        gone = [_cordoned(node, False) if node.name in uncordon else node for node in there]
+        self._run.expect(nodes=[NodeArrival(_disconnected(node), self._run.now) for node in gone])
         for pod in (pod for node in there for pod in self.pods_on(node.name)):
             others = tuple(each for each in pod.conditions if each.type != READY)
             self.budgets.came(msgspec.structs.replace(pod, conditions=(*others, PodCondition(READY, "False"))))

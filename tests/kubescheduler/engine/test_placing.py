@@ -163,6 +163,15 @@ def test_a_comparison_one_after_the_other(there: Cluster) -> None:
     assert [[outcome.host for outcome in one.outcomes] for one in found.pods] == [["b", "b"], [None, None]]
 
 
+def test_a_running_pod_with_an_extended_resource_can_be_decided_anew() -> None:
+    """The claim that the scheduler made for it goes with it."""
+    scheduler = Scheduler(devices(extended=True))
+    scheduler.run("first")
+    (one,) = compare(scheduler.cluster, old="release=1.36", new="release=1.36", running="metadata.name=first").pods
+    assert [outcome.host for outcome in one.outcomes] == ["b", "b"]
+    assert Scheduler(scheduler.cluster.unbound("first")).decide("first").host == "b"
+
+
 def test_what_is_taken_back() -> None:
     """The cluster is as it was."""
     for there in (volumes("1.36"), volumes("1.16"), devices(extended=False), devices(extended=True)):
