@@ -13,11 +13,12 @@ from typing import IO, TYPE_CHECKING, Any, Unpack
 import click
 import msgspec
 
+from clusterstate.devices.resource_claims import extended_claim_owner, request_mappings
 from clusterstate.errors import DecodeError, InputError, attempt, both
 from clusterstate.manifests.decode import Item, notes_on
 from clusterstate.manifests.fields import STRICT, Accepted, Judgement, Strictness, strictness_of
 from clusterstate.manifests.kinds import KINDS, encode_object
-from clusterstate.objects import ClusterObject, Pod
+from clusterstate.objects import ClusterObject, Pod, ResourceClaim
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.cli.cluster_options import ClusterPlace, ServerCluster
 from kubescheduler.cli.engine_options import EngineOptions, Reading, remark, remarks
@@ -272,10 +273,11 @@ def _manifests(
     changed: dict[tuple[str, str], ClusterObject],
 ) -> Iterator[Any]:
     written = set()
+    extended = {owner: obj for obj in changed.values() if (owner := extended_claim_owner(obj)) is not None}
     for obj, item in cluster:
         if isinstance(obj, Pod) and obj.key in hosts:
             written.add(obj.key)
-            yield _bound(obj, hosts[obj.key])
+            yield _bound(obj, hosts[obj.key], extended.get(obj.metadata.uid))
         elif (now := changed.pop(key_of(obj), None)) is not None:
             yield _with(_as_read(obj, item), encode_object(now))
         else:
@@ -283,7 +285,7 @@ def _manifests(
     yield from map(encode_object, changed.values())
     for pod in pods:
         if pod.key not in written:
-            yield _bound(pod, hosts[pod.key])
+            yield _bound(pod, hosts[pod.key], extended.get(pod.metadata.uid))
 
 
 class _Type(msgspec.Struct):
@@ -318,10 +320,15 @@ def _with(manifest: Any, fields: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**read, **inside}
 
 
-def _bound(pod: Pod, host: str | None) -> Mapping[str, Any]:
+def _bound(pod: Pod, host: str | None, extended: ClusterObject | None) -> Mapping[str, Any]:
+    """extended: the claim that was made for its extended resources."""
     manifest = encode_object(pod) if pod.manifest is None else pod.manifest
     if host is None:
         return manifest
+    if isinstance(extended, ResourceClaim):
+        mappings = request_mappings(pod.spec, extended)
+        said = {"requestMappings": mappings, "resourceClaimName": extended.metadata.name}
+        manifest = {**manifest, "status": {**(manifest.get("status") or {}), "extendedResourceClaimStatus": said}}
     return {**manifest, "spec": {**(manifest.get("spec") or {}), "nodeName": host}}
 
 

@@ -131,9 +131,11 @@ class ClaimControllers:
         if cls is not None:
             is_bound = cls.volume_binding_mode != WAIT_FOR_FIRST_CONSUMER and cls.provisioner != NO_PROVISIONER
         else:
-            is_bound = not self._classes
-            if is_bound and NO_CLASSES not in self.notes:
-                self.notes.append(NO_CLASSES)
+            is_bound, named = not self._classes, claim_class(claim)
+            if is_bound:
+                self._note(NO_CLASSES)
+            elif named:
+                self._note(f"StorageClass {named} is not there: claims of it that controllers make stay unbound")
         self.made += provisioned(claim) if is_bound else (claim,)
 
     def _default_class(self) -> str:
@@ -152,7 +154,10 @@ class ClaimControllers:
         for entry in pod.spec.resource_claims:
             named = (ResourceClaimTemplate, pod.metadata.namespace, entry.resource_claim_template_name or "")
             template = self._there.get(named)
-            if not isinstance(template, ResourceClaimTemplate) or entry.name in known:
+            if entry.name in known or not named[2]:
+                continue
+            if not isinstance(template, ResourceClaimTemplate):
+                self._note(f"ResourceClaimTemplate {named[1]}/{named[2]} is not there: no ResourceClaim is made of it")
                 continue
             metadata = ObjectMeta("", pod.metadata.namespace)
             claim = ResourceClaim(_owned(metadata, f"{pod.metadata.name}-{entry.name}", pod), template.spec)
@@ -167,6 +172,10 @@ class ClaimControllers:
         entries = [{"name": one.name, "resourceClaimName": one.resource_claim_name} for one in statuses]
         status = {**(pod.manifest.get("status") or {}), "resourceClaimStatuses": entries}
         return msgspec.structs.replace(pod, manifest={**pod.manifest, "status": status})
+
+    def _note(self, text: str) -> None:
+        if text not in self.notes:
+            self.notes.append(text)
 
     def _is_new(self, obj: ClusterObject) -> bool:
         key = (type(obj), obj.metadata.namespace, obj.metadata.name)

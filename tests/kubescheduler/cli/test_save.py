@@ -61,6 +61,30 @@ def test_claims_are_bound(folder: Path, kubescheduler: Run) -> None:
     assert made["spec"]["claimRef"]["name"] == "data"
 
 
+def test_the_claim_for_extended_resources_is_named(folder: Path, kubescheduler: Run) -> None:
+    """In the pod's status, as the scheduler writes it; what is read again is the same."""
+    device_class = {"extendedResourceName": "example.com/gpu", "selectors": []}
+    pool = {"name": "p", "generation": 1, "resourceSliceCount": 1}
+    devices = {"driver": "gpus", "nodeName": "n1", "pool": pool, "devices": [{"name": "only"}]}
+    objects = [
+        {"kind": "DeviceClass", "apiVersion": "resource.k8s.io/v1", "metadata": {"name": "gpu"}, "spec": device_class},
+        {"kind": "ResourceSlice", "apiVersion": "resource.k8s.io/v1", "metadata": {"name": "s"}, "spec": devices},
+    ]
+    amounts = "resources: {limits: {example.com/gpu: 1}}"
+    gpu_pod = f"kind: Pod\nmetadata: {{name: e}}\nspec: {{containers: [{{name: c, image: i, {amounts}}}]}}\n"
+    (folder / "cluster.yaml").write_text("---\n".join([CLUSTER, *map(yaml.safe_dump, objects)]))
+    (folder / "e.yaml").write_text(gpu_pod)
+    arguments = ("--release", "1.36", "-o", "name")
+    assert kubescheduler("schedule", "cluster.yaml", "--pod", "e.yaml", "--save", "x.yaml", *arguments).status == 0
+    saved = manifests(folder / "x.yaml")
+    (bound,) = (one for one in saved if one["kind"] == "Pod")
+    (claim,) = (one for one in saved if one["kind"] == "ResourceClaim")
+    said = bound["status"]["extendedResourceClaimStatus"]
+    assert said["resourceClaimName"] == claim["metadata"]["name"]
+    assert said["requestMappings"][0]["resourceName"] == "example.com/gpu"
+    assert kubescheduler("why", "default/e", "x.yaml", "--release", "1.36").status == 0
+
+
 @pytest.mark.parametrize("name", ["x.json", "x.yaml", "x.yml", "x.json.gz", "x.yaml.gz"])
 def test_round_trip(folder: Path, kubescheduler: Run, name: str) -> None:
     """What is read again has the pods bound: nothing is pending, and there is that much less room."""

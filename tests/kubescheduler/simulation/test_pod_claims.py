@@ -121,6 +121,7 @@ def test_classes(classes: list[Manifest], named: str | None, gets: str | None, b
     assert (claim.storage_class_name, bool(claim.volume_name)) == (gets, bound)
     assert ("PersistentVolume" in made) == bound
     assert (NO_CLASSES in to_place.notes) == noted
+    assert any("StorageClass other is not there" in note for note in to_place.notes) == (named == "other")
 
 
 def test_a_claim_without_a_name() -> None:
@@ -187,8 +188,10 @@ def test_each_pod_gets_a_resource_claim_of_its_template() -> None:
 
 def test_without_the_template_the_pod_waits() -> None:
     """As the scheduler says."""
-    (decision,) = Scheduler(cluster(CLASS, SLICE)).run(deployment(1)).values()
+    scheduler = Scheduler(cluster(CLASS, SLICE))
+    (decision,) = scheduler.run(deployment(1)).values()
     assert "ResourceClaim not created yet" in decision.message
+    assert "ResourceClaimTemplate default/one is not there: no ResourceClaim is made of it" in scheduler.notes
 
 
 def test_capacity_counts_claims() -> None:
