@@ -583,6 +583,8 @@ def first_error(pod: PodInfo, objects: ClusterObjects, plugins: Plugins = ALL_PL
 # --- what controllers make of it ---------------------------------------------------------------
 
 BOUND = "Bound"
+IN_TREE = "kubernetes.io/"
+"""What the names of provisioners that are no CSI drivers begin with."""
 
 
 def made_by_controllers(
@@ -590,8 +592,8 @@ def made_by_controllers(
 ) -> Iterator[PersistentVolume | PersistentVolumeClaim]:
     """What follows when a scheduler has written a volume or a claim, as it is then.
 
-    The volume and the claim that it was given to, bound; or a volume for the claim whose node is chosen, which any node
-    can reach, and the claim bound to it. Nothing for a claim that is gone, bound, or waits for its node.
+    The volume and the claim that it was given to, bound; or a volume for the claim whose node is chosen, and the claim
+    bound to it. Nothing for a claim that is gone, bound, or waits for its node.
     """
     if isinstance(obj, PersistentVolume):
         given = obj.claim_ref
@@ -600,14 +602,25 @@ def made_by_controllers(
             yield msgspec.structs.replace(obj, phase=BOUND)
             yield _bound(claim, obj)
     elif not obj.volume_name and SELECTED_NODE_ANNOTATION in obj.metadata.annotations:
-        yield from provisioned(obj)
+        yield from provisioned(obj, objects.storage_classes.get(claim_class(obj)))
 
 
-def provisioned(claim: PersistentVolumeClaim) -> tuple[PersistentVolume, PersistentVolumeClaim]:
-    """A volume that is made for a claim, and the claim bound to it."""
+def provisioned(
+    claim: PersistentVolumeClaim, cls: StorageClass | None = None
+) -> tuple[PersistentVolume, PersistentVolumeClaim]:
+    """A volume that is made for a claim, and the claim bound to it.
+
+    cls: the claim's class: the volume is one of its CSI driver, which counts against the limits of nodes, and can be
+    used where the class allows. None: by anybody, anywhere.
+    """
     own = claim.metadata
+    name = f"pvc-{own.uid or own.name}"
+    of_driver = cls is not None and not cls.provisioner.startswith(IN_TREE)
+    allowed = () if cls is None else cls.allowed_topologies
     volume = PersistentVolume(
-        ObjectMeta(f"pvc-{own.uid or own.name}"),
+        ObjectMeta(name),
+        source=CSI(cls.provisioner, name) if cls is not None and of_driver else None,
+        node_affinity=tuple(map(NodeSelectorTerm, allowed)) or None,
         storage=claim.storage,
         access_modes=claim.access_modes,
         storage_class_name=claim.storage_class_name or "",

@@ -302,5 +302,7 @@ def bound(node: str) -> Edit:
 
 
 def unbound(manifest: Manifest) -> Manifest:
-    """The pod is pending, as if it had just been created."""
-    return {key: value for key, value in _with(manifest, "spec", nodeName=None).items() if key != "status"}
+    """The pod is pending, as if it had just been created and controllers had made its claims."""
+    out = {key: value for key, value in _with(manifest, "spec", nodeName=None).items() if key != "status"}
+    claims = (manifest.get("status") or {}).get("resourceClaimStatuses")
+    return {**out, "status": {"resourceClaimStatuses": claims}} if claims else out

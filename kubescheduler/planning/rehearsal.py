@@ -118,7 +118,7 @@ class Rehearsal:
         arrivals = tuple(Arrival(pod) for pod in self.waiting)
         scheduler = engine.scheduler(self.cache, tie_break)
         workload = Workload(arrivals, epoch=_latest(pods))
-        self._run = Simulation(scheduler, workload, preempt=True, listen=listen)
+        self._run = Simulation(scheduler, workload, preempt=True, listen=listen, gives_back=False)
         self._count_budgets()
 
     # --- what there is -----------------------------------------------------------------------

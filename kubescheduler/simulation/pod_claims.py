@@ -136,7 +136,7 @@ class ClaimControllers:
                 self._note(NO_CLASSES)
             elif named:
                 self._note(f"StorageClass {named} is not there: claims of it that controllers make stay unbound")
-        self.made += provisioned(claim) if is_bound else (claim,)
+        self.made += provisioned(claim, cls) if is_bound else (claim,)
 
     def _default_class(self) -> str:
         """The class of a claim that names none, the newest of several; empty for none."""
@@ -188,14 +188,17 @@ class ClaimControllers:
 def given_back(pod: Pod, objects: ClusterObjects) -> Iterator[tuple[Any, Any]]:
     """The claims that a pod which ends no longer holds: (the claim before, after; None: it goes with the pod).
 
-    Devices of a claim that nobody else uses are free again. Upstream: resourceclaim controller, garbage collector.
+    Devices of a claim that nobody else uses are free again, before the claim goes: that is what pods that wait for
+    devices are tried for. Upstream: resourceclaim controller, garbage collector.
     """
     for claim in _resource_claims(pod, objects):
-        if _owns(pod, claim.metadata):
-            yield claim, None
-        elif is_reserved_for(claim, pod.metadata.uid):
+        left = claim
+        if is_reserved_for(claim, pod.metadata.uid):
             left = without_consumer(claim, pod.metadata.uid)
-            yield claim, left if left.reserved_for else attrs.evolve(left, allocation=None, device_statuses=())
+            left = left if left.reserved_for else attrs.evolve(left, allocation=None, device_statuses=())
+            yield claim, left
+        if _owns(pod, claim.metadata):
+            yield left, None
     for own in _own_volume_claims(pod, objects):
         yield own, None
 
@@ -238,6 +241,7 @@ def made_for(pod: Pod, new: Pod, objects: ClusterObjects) -> tuple[Pod, list[Any
 def _resource_claims(pod: Pod, objects: ClusterObjects) -> list[ResourceClaim]:
     named = [each.resource_claim_name for each in pod.resource_claim_statuses]
     named += [each.resource_claim_name for each in pod.spec.resource_claims]
+    named += [f"{pod.metadata.name}-extended-resources"] if objects.device_classes else []
     found = (objects.resource_claims.get((pod.metadata.namespace, name)) for name in dict.fromkeys(named) if name)
     return [claim for claim in found if claim is not None]
 

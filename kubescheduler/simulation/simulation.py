@@ -20,6 +20,7 @@ from kubescheduler.cycle.schedule_one import Decide, PodAttempt, SchedulerLoop
 from kubescheduler.engine.loop_parts import loop_parts
 from kubescheduler.engine.spec import PodScheduler
 from kubescheduler.framework.contract.cycle_state import CycleState, VirtualTime
+from kubescheduler.simulation.pod_claims import given_back
 from kubescheduler.simulation.simulated_api import SimulatedApi, on_virtual_time
 from kubescheduler.simulation.simulation_report import (
     FINISHED,
@@ -145,9 +146,12 @@ class Simulation:
         progress: Progress | None = None,
         observers: Iterable[Callable[[Decision], None]] = (),
         listen: Listen | None = None,
+        gives_back: bool = True,
     ) -> None:
         """preempt: a pod that fits nowhere takes the place of lower ones, which leave ``grace`` seconds later and are
         not created anew. observers: told of every attempt's decision. listen: told of everything that happens.
+        gives_back: claims of devices and of ephemeral volumes end with their pods, as controllers have it, unless the
+        workload has recorded what becomes of objects.
         """
         self._scheduler = scheduler
         self._observers = tuple(observers)
@@ -159,6 +163,7 @@ class Simulation:
         self._time = VirtualTime()
         self._events = Events()
         self._api = SimulatedApi(self._cache, lambda: timestamp(self._epoch, self._time.moment))
+        self._gives_back = gives_back and not workload.updates
         self._ignored: set[str] = set()
         self._records: dict[str, PodRecord] = {}
         self._preemptions: list[PreemptionRecord] = []
@@ -488,6 +493,8 @@ class Simulation:
         else:
             self._api.remove(record.pod)
             self._settle()
+            for before, now in list(given_back(record.pod, self._cache.objects)) if self._gives_back else ():
+                self.report_change(before, now)
         self._tell_of(record, Kind.LEFT, node=record.node, outcome=record.outcome)
         self._follow(record, ON_FINISH)
 

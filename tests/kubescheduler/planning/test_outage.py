@@ -190,6 +190,14 @@ def test_volumes_of_a_zone(release: str, said: str) -> None:
         assert dict(found.missing()) == {"default/StatefulSet/db": 1}
 
 
+def test_why_a_node_that_does_not_answer_is_refused() -> None:
+    """For its taints; nobody has cordoned it."""
+    pinned = owned("ReplicaSet", "web", "web-1", node="a1", cpu=1, node_selector={"kubernetes.io/hostname": "a1"})
+    [nowhere] = ks.outage(cluster(pinned), zone="a", unreachable=True).nowhere
+    assert "1 node(s) had untolerated taint(s)" in nowhere.message
+    assert "unschedulable" not in nowhere.message
+
+
 @pytest.mark.parametrize("unreachable", [False, True])
 def test_pods_that_wait_do_not_run(unreachable: bool) -> None:
     """They have their turn on the other nodes; none is among those that ran, are lost, or make the verdict."""

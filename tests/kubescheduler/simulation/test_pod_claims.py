@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+import kubescheduler as ks
 from clusterstate.errors import DecodeError
 from kubescheduler import Cluster, Scheduler, capacity
 from kubescheduler.simulation.pod_claims import NO_CLASSES
@@ -184,6 +185,53 @@ def test_each_pod_gets_a_resource_claim_of_its_template() -> None:
         pod = scheduler.cluster.find_pod("train-0")
         assert pod is not None
         assert pod.resource_claim_statuses[0].resource_claim_name == "train-0-gpu"
+
+
+@pytest.mark.parametrize("asks", ["template", "extended resource"])
+def test_devices_are_free_again_when_pods_end(asks: str) -> None:
+    """Four pods on two devices: the later ones get those of the first."""
+    job = deployment(1)
+    job["kind"], job["apiVersion"] = "Job", "batch/v1"
+    template = job["spec"].pop("template")
+    if asks == "extended resource":
+        del template["spec"]["resourceClaims"]
+        template["spec"]["containers"][0]["resources"] = {"limits": {"example.com/gpu": "1"}}
+    template["metadata"]["annotations"] = {"kubescheduler/duration": "60"}
+    job["spec"] = {"parallelism": 4, "completions": 4, "template": template}
+    provider = {**CLASS, "spec": {"extendedResourceName": "example.com/gpu"}}
+    report = ks.simulate(cluster(provider, SLICE, ONE_DEVICE), job)
+    assert sorted(record.left or 0.0 for record in report.pods) == [60.0, 60.0, 120.0, 120.0]
+
+
+def test_a_pod_that_waits_again_keeps_the_names_of_its_claims() -> None:
+    """As controllers had made them."""
+    scheduler = Scheduler(cluster(CLASS, SLICE, ONE_DEVICE))
+    scheduler.run(deployment(1))
+    assert Scheduler(scheduler.cluster.unbound("train-0")).decide("train-0").host == "b"
+
+
+def test_volumes_that_are_made_are_their_drivers_and_where_the_class_allows() -> None:
+    """So they count against the limit of a node, and whoever shares the claim goes where the volume is."""
+    picked = [{"matchLabelExpressions": [{"key": "host", "values": ["b"]}]}]
+    limited = {"name": "csi.example.com", "nodeID": "b", "topologyKeys": [], "allocatable": {"count": 1}}
+    node = {
+        "kind": "CSINode",
+        "apiVersion": "storage.k8s.io/v1",
+        "metadata": {"name": "b"},
+        "spec": {"drivers": [limited]},
+    }
+    there = cluster(storage_class("fast", allowedTopologies=picked), node)
+    assert [decision.host for decision in Scheduler(there).run(stateful_set(2, "fast")).values()] == ["b", None]
+    shared = {
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "shared"},
+        "spec": {**ONE, "storageClassName": "fast"},
+    }
+    volume = {"name": "v", "persistentVolumeClaim": {"claimName": "shared"}}
+    spec = {"containers": [{"name": "c", "image": "i"}], "volumes": [volume]}
+    pods = [{"kind": "Pod", "metadata": {"name": name, "uid": name}, "spec": spec} for name in ("one", "two")]
+    scheduler = Scheduler(there.add(shared))
+    assert [decision.host for decision in scheduler.run(*pods).values()] == ["b", "b"]
 
 
 def test_without_the_template_the_pod_waits() -> None:
