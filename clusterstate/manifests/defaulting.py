@@ -89,7 +89,16 @@ def default_manifest(manifest: Manifest) -> Manifest:
         return manifest
     if kind == "StorageClass":
         manifest = _filled(manifest, "volumeBindingMode", "Immediate")
+    if kind == "PersistentVolume":
+        manifest = _volume(manifest)
     return _changed(_at(manifest, "metadata", lambda meta: _metadata(kind, meta)), _BY_KIND)
+
+
+def _volume(manifest: Manifest) -> Manifest:
+    """A volume that is nobody's is available, as the binder of volumes says of each that is new."""
+    spec, status = manifest.get("spec") or {}, manifest.get("status") or {}
+    known = not isinstance(spec, Mapping) or not isinstance(status, Mapping) or spec.get("claimRef")
+    return manifest if known or status.get("phase") else {**manifest, "status": {**status, "phase": "Available"}}
 
 
 def _changed(manifest: Manifest, changes: Mapping[str, tuple[str, Change]]) -> Manifest:

@@ -93,7 +93,12 @@ def test_ports(network: bool | None, port: Any, expected: Any) -> None:
         ),
         (
             {"kind": "PersistentVolume", "metadata": META, "spec": {"rbd": {"image": "i"}}},
-            {"kind": "PersistentVolume", "metadata": META, "spec": {"rbd": {"image": "i", "pool": "rbd"}}},
+            {
+                "kind": "PersistentVolume",
+                "metadata": META,
+                "spec": {"rbd": {"image": "i", "pool": "rbd"}},
+                "status": {"phase": "Available"},
+            },
         ),
         (pod(volumes=[{"rbd": {"pool": ""}}, {"x": 1}]), pod(volumes=[{"rbd": {"pool": "rbd"}}, {"x": 1}])),
         (

@@ -28,7 +28,6 @@ spec:
   storageClassName: local
   local: {path: /disk}
   nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: host, operator: In, values: [b]}]}]}}
-status: {phase: Available}
 """
 CLAIM = """
 kind: PersistentVolumeClaim
