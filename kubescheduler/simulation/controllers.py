@@ -103,19 +103,28 @@ def _of_template(manifest: Manifest, problems: list[str]) -> Replicas | None:
         return Replicas(metadata["name"], pod, count, count, "", owners)
     templates = _claim_templates(spec, problems)
     at_once, chain_on = (count, "") if spec.get("podManagementPolicy") == "Parallel" else (min(count, 1), ON_BINDING)
-    labels = (spec.get("selector") or {}).get("matchLabels") or {}
+    selector = spec.get("selector")  # read with the set, which names its faults
+    labels = selector.get("matchLabels") if isinstance(selector, Mapping) else None
+    labels = labels if isinstance(labels, Mapping) else {}
     return Replicas(metadata["name"], pod, count, at_once, chain_on, owners, templates, labels)
 
 
 def _claim_templates(spec: Mapping[str, Any], problems: list[str]) -> tuple[Manifest, ...]:
     """Those that have a name."""
+    given = spec.get("volumeClaimTemplates") or ()
+    if not isinstance(given, list | tuple):
+        problems.append(f"spec.volumeClaimTemplates: must be a list, not {describe(given)}")
+        return ()
     out = []
-    for at, one in enumerate(spec.get("volumeClaimTemplates") or ()):
+    for at, one in enumerate(given):
+        where = f"spec.volumeClaimTemplates[{at}].metadata"
         metadata = one.get("metadata") if isinstance(one, Mapping) else None
-        if isinstance(metadata, Mapping) and isinstance(metadata.get("name"), str):
-            out.append(one)
+        if not isinstance(metadata, Mapping) or not isinstance(metadata.get("name"), str):
+            problems.append(f"{where}.name: missing; volumes are mounted by it")
+        elif not isinstance(metadata.get("labels") or {}, Mapping):
+            problems.append(f"{where}.labels: must be an object, not {describe(metadata['labels'])}")
         else:
-            problems.append(f"spec.volumeClaimTemplates[{at}].metadata.name: missing; volumes are mounted by it")
+            out.append(one)
     return tuple(out)
 
 

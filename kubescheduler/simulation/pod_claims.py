@@ -86,7 +86,8 @@ def ephemeral_claims(pod: Pod) -> Iterator[Manifest]:
             owner = {"apiVersion": "v1", "kind": "Pod", "name": meta.name, "uid": meta.uid, "controller": True}
             fields = {"name": f"{meta.name}-{volume['name']}", "namespace": meta.namespace, "ownerReferences": [owner]}
             said = template.get("metadata") or {}
-            yield {**template, "apiVersion": "v1", "kind": CLAIM, "metadata": {**said, **fields}}
+            metadata = {**said, **fields} if isinstance(said, Mapping) else said  # a fault of the claim
+            yield {**template, "apiVersion": "v1", "kind": CLAIM, "metadata": metadata}
 
 
 class ClaimControllers:

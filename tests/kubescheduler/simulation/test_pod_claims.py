@@ -133,6 +133,33 @@ def test_a_claim_without_a_name() -> None:
         cluster().to_place(bad, "pods")
 
 
+@pytest.mark.parametrize(
+    ("where", "key", "value", "text"),
+    [
+        ((), "volumeClaimTemplates", 5, r"spec\.volumeClaimTemplates: must be a list, not 5"),
+        ((), "selector", ["a"], r"spec\.selector: must be an object"),
+        (("selector",), "matchLabels", ["a"], r"spec\.selector\.matchLabels: must be an object"),
+        (("volumeClaimTemplates", 0, "metadata"), "labels", ["a"], r"\[0\]\.metadata\.labels: must be an object"),
+        (("volumeClaimTemplates", 0), "spec", 5, r"PersistentVolumeClaim default/data-db-0: spec: must be an object"),
+        (
+            ("template", "spec"),
+            "volumes",
+            [{"name": "e", "ephemeral": {"volumeClaimTemplate": {"metadata": [1], "spec": {}}}}],
+            "metadata: must be an object",
+        ),
+    ],
+)
+def test_what_is_of_the_wrong_kind(where: tuple[Any, ...], key: str, value: Any, text: str) -> None:
+    """Is a fault with its path, of sets and of what is made of them."""
+    bad = stateful_set(1)
+    inside = bad["spec"]
+    for step in where:
+        inside = inside[step]
+    inside[key] = value
+    with pytest.raises(DecodeError, match=text):
+        cluster().to_place(bad, "pods")
+
+
 def test_an_ephemeral_volume_gets_its_claim() -> None:
     """Which its pod owns."""
     volume = {"name": "scratch", "ephemeral": {"volumeClaimTemplate": template("local")}}
