@@ -21,8 +21,8 @@ if not __package__:
 
 from kubescheduler.__main__ import main
 from kubescheduler.cycle.schedule_one import PodAttempt, SchedulerLoop
-from kubescheduler.live.informers.informers import Informers
-from kubescheduler.live.informers.stored_objects import ObjectChange
+from kubescheduler.live.informers import Informers
+from kubescheduler.live.stored_objects import ObjectChange
 
 AFTER = 2.0
 """Seconds that are looked at after the reading, when what happened meanwhile is taken in."""

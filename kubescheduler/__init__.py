@@ -61,9 +61,9 @@ if TYPE_CHECKING:
     from kubescheduler.api.why import why as why
     from kubescheduler.comparison.comparison import Comparison as Comparison
     from kubescheduler.core.decision import Decision as Decision
-    from kubescheduler.inputs.manifest_builders import node as node
-    from kubescheduler.inputs.manifest_builders import pod as pod
     from kubescheduler.lab.notebook_scene import scene as scene
+    from kubescheduler.manifest_builders import node as node
+    from kubescheduler.manifest_builders import pod as pod
     from kubescheduler.releases.names import RELEASE_NAMES as RELEASES
 
 __version__ = "0.1.0"
@@ -107,13 +107,13 @@ _PLACES = {
     "errors": "clusterstate.errors",
     "hints": "kubescheduler.api.whole_runs",
     "migrate": "kubescheduler.api.whole_runs",
-    "node": "kubescheduler.inputs.manifest_builders",
+    "node": "kubescheduler.manifest_builders",
     "nodes": "kubescheduler.api.nodes",
     "rebalance": "kubescheduler.api.nodes",
     "removable_nodes": "kubescheduler.api.nodes",
     "outage": "kubescheduler.api.disruptions",
     "outages": "kubescheduler.api.disruptions",
-    "pod": "kubescheduler.inputs.manifest_builders",
+    "pod": "kubescheduler.manifest_builders",
     "scene": "kubescheduler.lab.notebook_scene",
     "simulate": "kubescheduler.api.whole_runs",
     "timeline": "kubescheduler.api.whole_runs",

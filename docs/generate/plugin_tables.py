@@ -10,11 +10,11 @@ from typing import Any
 import msgspec
 
 from algorithmprovider.rule_catalogue import rule_text
-from kubescheduler.config.component.component_format import ComponentFormat
-from kubescheduler.config.component.config_schema import CONFIGURATION, KIND, V1, V1BETA1, V1BETA2, V1BETA3
-from kubescheduler.config.component.load_config import component_config_from, component_document, default_config
-from kubescheduler.framework.args.document_schema import Kind, ListOf, MapOf, Scalar, Struct
+from kubescheduler.config.component_format import ComponentFormat
+from kubescheduler.config.config_schema import CONFIGURATION, KIND, V1, V1BETA1, V1BETA2, V1BETA3
+from kubescheduler.config.load_config import component_config_from, component_document, default_config
 from kubescheduler.framework.contract.profile import Enabled, Point, Profile
+from kubescheduler.framework.document_schema import Kind, ListOf, MapOf, Scalar, Struct
 from kubescheduler.framework.plugins.plugin_record import (
     AUTOSCALER_PROVIDER,
     DEFAULT_PROVIDER,

@@ -38,9 +38,9 @@ from docs.generate.plugin_tables import cell, code_link, plugin_tables, text_blo
 from docs.generate.speed_tables import speed_tables
 from kubescheduler.cli import cli
 from kubescheduler.cli.releases import releases_document
-from kubescheduler.config.policy.policy_model import POLICY
+from kubescheduler.config.policy_model import POLICY
 from kubescheduler.engine.evaluate_protocol import evaluate
-from kubescheduler.framework.args.document_schema import Kind, ListOf, Scalar, Struct
+from kubescheduler.framework.document_schema import Kind, ListOf, Scalar, Struct
 from kubescheduler.live.flags import SECTIONS, Flag, FlagKind, written_value
 from kubescheduler.live.metrics.metrics_registry import Family, Visibility, go_number
 from kubescheduler.releases.lookup import RELEASES, recorded_processes

@@ -23,7 +23,7 @@ from kubescheduler.__main__ import main
 
 import pytest
 
-LATER = (".__main__", ".shipped", "kubescheduler.testing", "kubescheduler.mcp")
+LATER = (".__main__", ".shipped", "kubescheduler.testing", "kubescheduler.mcp_tools")
 for found in pkgutil.walk_packages(kubescheduler.__path__, "kubescheduler."):
     if not any(part in found.name for part in LATER):
         with contextlib.suppress(ImportError):

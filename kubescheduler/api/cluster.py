@@ -16,10 +16,10 @@ from clusterstate.manifests.decode import Item
 from clusterstate.manifests.fields import strictness_of
 from clusterstate.objects import Node, Pod, PriorityClass
 from clusterstate.versions import DEFAULT_RELEASE
+from kubescheduler import manifest_builders
 from kubescheduler.core.results import CopiedAsItself
 from kubescheduler.engine.spec import filled_cache
-from kubescheduler.inputs import manifest_builders
-from kubescheduler.inputs.given import (
+from kubescheduler.given import (
     GATES,
     GATES_TEXT,
     KINDS_OF_GIVEN,
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from clusterstate.manifests.fields import Judgement, Strictness
     from clusterstate.objects import ClusterObject
     from clusterstate.podinfo import ReleaseView
-    from kubescheduler.inputs.manifest_builders import Amount, Edit, Manifest
+    from kubescheduler.manifest_builders import Amount, Edit, Manifest
     from kubescheduler.releases.daemon_controllers import DaemonController
     from kubescheduler.simulation.pods_to_place import PodsToPlace, ReadObject
     from kubescheduler.simulation.simulation_report import ClusterUtilisation

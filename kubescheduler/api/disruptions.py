@@ -18,7 +18,7 @@ from kubescheduler.comparison.effects import effects
 from kubescheduler.comparison.running_pods import label_selector
 from kubescheduler.core.selection import FirstByName, TieBreak
 from kubescheduler.engine.spec import Engine
-from kubescheduler.inputs.given import TEXT, checked_cluster, flat, refuse, wrong_number, wrong_type
+from kubescheduler.given import TEXT, checked_cluster, flat, refuse, wrong_number, wrong_type
 from kubescheduler.planning.departures import Fate, controller_of
 from kubescheduler.planning.drain import Chosen, DrainFlags, KubeletUpgrade, check_flags, chosen, drained
 from kubescheduler.planning.drain_order import Drain, Order, OrderOptions, OrderSearch, Surge, play_step

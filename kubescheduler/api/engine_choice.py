@@ -14,13 +14,13 @@ from kubescheduler.core.selection import FirstByName, RandomTie
 from kubescheduler.engine.engine_flags import gates_text, max_pd_volumes
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.engine.spec_fields import ARGUMENTS, SpecField
-from kubescheduler.inputs.given import GATES, PATH, TEXT, WHOLE, is_text, refuse, shown_argument, wrong_type
+from kubescheduler.given import GATES, PATH, TEXT, WHOLE, is_text, refuse, shown_argument, wrong_type
 from kubescheduler.releases.lookup import release_named
 
 if TYPE_CHECKING:
     from kubescheduler.core.selection import TieBreak
     from kubescheduler.engine.spec import Engine
-    from kubescheduler.framework.profiles.plugin_loading import PluginOption
+    from kubescheduler.framework.plugin_loading import PluginOption
 
 TIE_BREAKS = ("first", "random", "upstream")
 """Which of the nodes with the highest total is taken: the first by name, any, or as the release chooses."""
@@ -90,13 +90,13 @@ def plugin_options(plugins: Any) -> Iterable[PluginOption]:
 def _named_plugin(name: str, factory: Any) -> PluginOption:
     if not callable(factory):
         raise ConfigError(f"plugins: {name}: expected a class or a factory, found {shown_argument(factory)}")
-    from kubescheduler.framework.profiles.plugin_loading import plugin_option
+    from kubescheduler.framework.plugin_loading import plugin_option
 
     return plugin_option(name, factory)
 
 
 def _plugin(given: Any) -> PluginOption:
-    from kubescheduler.framework.profiles.plugin_loading import PluginOption, load_factory, plugin_option
+    from kubescheduler.framework.plugin_loading import PluginOption, load_factory, plugin_option
 
     if isinstance(given, PluginOption):
         return given

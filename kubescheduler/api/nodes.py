@@ -16,7 +16,7 @@ from clusterstate.objects import Pod
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.engine_choice import engine_spec, tie_break_of
 from kubescheduler.api.whole_runs import workload_of
-from kubescheduler.inputs.given import (
+from kubescheduler.given import (
     NUMBER,
     TEXT,
     Given,

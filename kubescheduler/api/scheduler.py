@@ -24,7 +24,7 @@ from kubescheduler.core.results import AT_ONCE, NotPickled, OneAtATime, in_turn
 from kubescheduler.engine.placing import place
 from kubescheduler.engine.spec import cache_for
 from kubescheduler.extender.access import LIVE
-from kubescheduler.inputs.given import (
+from kubescheduler.given import (
     TEXT,
     checked_cluster,
     key_of,

@@ -19,7 +19,7 @@ from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.engine_choice import described, plugin_options
 from kubescheduler.api.scheduler import Scheduler
 from kubescheduler.engine.engine_flags import gates_text
-from kubescheduler.inputs.given import (
+from kubescheduler.given import (
     GATES,
     GATES_TEXT,
     NUMBER,

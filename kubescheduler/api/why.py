@@ -20,9 +20,9 @@ from kubescheduler.core.selection import TieBreak
 from kubescheduler.engine.placing import place
 from kubescheduler.engine.spec import Engine, PodScheduler, cache_for
 from kubescheduler.framework.plugins.pod_groups import GANG_SCHEDULING, gang_of
+from kubescheduler.given import TEXT, checked_cluster, refuse, wrong_type
 from kubescheduler.hinting.hint_search import HintSearch
 from kubescheduler.hinting.proposals import PodHints
-from kubescheduler.inputs.given import TEXT, checked_cluster, refuse, wrong_type
 from kubescheduler.releases.lookup import release_named
 
 

@@ -25,7 +25,7 @@ from kubescheduler.cli.engine_options import EngineOptions, Reading, remark, rem
 from kubescheduler.cli.output import list_document
 from kubescheduler.cli.progress import progress
 from kubescheduler.engine.spec import Engine
-from kubescheduler.inputs.given import key_of
+from kubescheduler.given import key_of
 from kubescheduler.simulation.pods_to_place import PodsToPlace, read_pods_to_place
 from kubescheduler.simulation.workload import Workload
 from kubescheduler.sources.cluster_input import uid_problems

@@ -136,7 +136,7 @@ def drain(
 def _wanted(batch: int | None, surge: int | None, shape: str | None, upgrade: str | None, release: str) -> OrderOptions:
     """What sort of order. Raises InputError with every fault."""
     from clusterstate.errors import InputError, attempt
-    from kubescheduler.inputs.given import read_paths
+    from kubescheduler.given import read_paths
     from kubescheduler.planning.drain import KubeletUpgrade
     from kubescheduler.planning.drain_order import OrderOptions
     from kubescheduler.planning.shapes import one_shape

@@ -18,7 +18,7 @@ from clusterstate.errors import InputError, attempt, faults_at
 from kubescheduler.cli.whole_run import with_hints
 from kubescheduler.comparison.dry_run_results import DryRunResults, RealChoices
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.framework.profiles.plugin_loading import PluginOption
+from kubescheduler.framework.plugin_loading import PluginOption
 from kubescheduler.live.dry_run_process import (
     DryRunMetrics,
     DryRunProcess,

@@ -23,15 +23,15 @@ from kubescheduler.cli.ended_process import in_a_process_of_its_own
 from kubescheduler.cli.engine_options import EngineOptions, remark, remarks
 from kubescheduler.lab import BUNDLED_CLUSTER, BUNDLED_RELEASE, BUNDLED_TITLE
 from kubescheduler.lab.exercises.classroom import ClassBoard
+from kubescheduler.lab.lab_application import LabApplication, LabParts, serve
 from kubescheduler.lab.plugin_file import PluginFile, from_files, plugin_files
+from kubescheduler.lab.request_guard import AllowedHosts, Listening
 from kubescheduler.lab.scene.exercise_verbs import exercise_scene, folder_scene
 from kubescheduler.lab.scene.lab_document import SceneOpenings
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_state import SceneState, Side, side_of
 from kubescheduler.lab.scene.verbs import VERBS
-from kubescheduler.lab.server.lab_application import LabApplication, LabParts, serve
-from kubescheduler.lab.server.request_guard import AllowedHosts, Listening
-from kubescheduler.lab.server.scene_process import SceneCode
+from kubescheduler.lab.scene_process import SceneCode
 
 SHORTEST_TOKEN = 16
 """Characters of a token that nobody finds by trying."""

@@ -79,7 +79,7 @@ def mcp(
     check_standard_input(cluster)
     if "-" in cluster:
         raise click.UsageError("CLUSTER: standard input is the client's; name a file")
-    from kubescheduler.mcp.tools import Tools, server_of
+    from kubescheduler.mcp_tools import Tools, server_of
 
     decided_by: dict[str, Any] = {"policy": policy_config_file, "config": config, "gates": feature_gates}
     engine_spec(release, **decided_by).engine(lambda _: None)  # what is wrong is said now, and not to an assistant

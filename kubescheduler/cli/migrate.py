@@ -152,7 +152,7 @@ def _weighed(translation: Translation, cluster: tuple[str, ...]) -> Translation:
     import msgspec
 
     from kubescheduler.cli.engine_options import remarks
-    from kubescheduler.inputs.given import decoded, read_paths
+    from kubescheduler.given import decoded, read_paths
     from kubescheduler.translate.translating import weighed
 
     there, notes = decoded(read_paths(cluster, None), translation.from_release, keep_manifests=False)

@@ -141,7 +141,7 @@ def nodes(
     from clusterstate.errors import InputError, attempt
     from kubescheduler.cli.cluster_files import nothing_collected, read_shown
     from kubescheduler.cli.decision_output import exit_status
-    from kubescheduler.inputs.given import read_paths
+    from kubescheduler.given import read_paths
     from kubescheduler.planning.shapes import shapes_in
 
     if [bool(shape_files), remove, rebalance is not None].count(True) != 1:

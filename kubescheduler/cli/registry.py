@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from algorithmprovider.registry import Registry
     from kubescheduler.framework.contract.profile import Point
-    from kubescheduler.framework.profiles.profile_map import Profiles
-    from kubescheduler.framework.running.framework_runtime import Framework
+    from kubescheduler.framework.framework_runtime import Framework
+    from kubescheduler.framework.profile_map import Profiles
     from kubescheduler.releases.release import FrameworkRules
 
 

@@ -11,7 +11,7 @@ import msgspec
 
 from clusterstate.errors import ConfigError
 from clusterstate.objects import ClusterObject, Pod
-from kubescheduler.framework.profiles.plugin_loading import PluginOption
+from kubescheduler.framework.plugin_loading import PluginOption
 from kubescheduler.live.flags import FlagError, FlagValues, flag_lines, no_effect_notes, parse_flags, usage
 from kubescheduler.live.klog import LAYOUTS, LogWriter, to_stream
 from kubescheduler.live.observers import ShortHint

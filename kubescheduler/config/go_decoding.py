@@ -17,7 +17,8 @@ import msgspec
 from clusterstate.objects import FrozenMap
 from kubecel.api_names import go_quote
 from kubescheduler.config.config_text import ParsedDocument
-from kubescheduler.framework.args.document_schema import (
+from kubescheduler.framework.contract.go_durations import parse_duration
+from kubescheduler.framework.document_schema import (
     BOOL,
     BYTES,
     FLOAT,
@@ -27,10 +28,9 @@ from kubescheduler.framework.args.document_schema import (
     MapOf,
     Struct,
 )
-from kubescheduler.framework.contract.go_durations import parse_duration
 
 if TYPE_CHECKING:
-    from kubescheduler.framework.args.document_schema import (
+    from kubescheduler.framework.document_schema import (
         Kind,
         Scalar,
     )

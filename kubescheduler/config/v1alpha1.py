@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from clusterstate.errors import ConfigError
-from kubescheduler.config.component.component_format import ConfigMapName, Lifted, bind_address, said_values
-from kubescheduler.config.component.config_schema import (
+from kubescheduler.config.component_format import ConfigMapName, Lifted, bind_address, said_values
+from kubescheduler.config.config_schema import (
     CLIENT_CONNECTION,
     CONFIGURATION,
     KIND,
@@ -23,9 +23,10 @@ from kubescheduler.config.component.config_schema import (
     V1ALPHA2,
     given_values,
 )
-from kubescheduler.config.component.load_config import document_yaml, type_problems, without_type
 from kubescheduler.config.go_decoding import GoDecoder, ignored_notes, text_notes, text_problems, unknown_problem
-from kubescheduler.framework.args.document_schema import (
+from kubescheduler.config.load_config import document_yaml, type_problems, without_type
+from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, ClientConnection, LeaderElection
+from kubescheduler.framework.document_schema import (
     BOOL,
     INT32,
     INT64,
@@ -37,7 +38,6 @@ from kubescheduler.framework.args.document_schema import (
     fields,
     written,
 )
-from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, ClientConnection, LeaderElection
 
 if TYPE_CHECKING:
     from kubescheduler.framework.contract.profile import PluginSet

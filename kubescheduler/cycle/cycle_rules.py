@@ -17,9 +17,9 @@ from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.cycle_state import StateNotFoundError
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME
+from kubescheduler.framework.cycle_plugins import CyclePlugins
 from kubescheduler.framework.deciding.post_filter_plugins import clear_nominations, evict_1_16, searches
 from kubescheduler.framework.plugins.volume_binding import ReservedVolumes, VolumeBooks
-from kubescheduler.framework.running.cycle_plugins import CyclePlugins
 
 if TYPE_CHECKING:
     from clusterstate.cache import ClusterCache

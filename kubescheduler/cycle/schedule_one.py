@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kubescheduler.cycle.cycle_rules import ReleaseCycles
     from kubescheduler.cycle.failures import FailureCause
     from kubescheduler.framework.contract.handle import Services
-    from kubescheduler.framework.running.cycle_plugins import CyclePlugins
+    from kubescheduler.framework.cycle_plugins import CyclePlugins
     from kubescheduler.queue.scheduling_queue import SchedulingQueue
 
 Decide = Callable[[Any, Pod, CycleState], Decision]

@@ -21,7 +21,7 @@ from kubescheduler.releases.names import RELEASE_NAMES, place
 if TYPE_CHECKING:
     from clusterstate.cache import ClusterCache
     from clusterstate.podinfo import ReleaseView
-    from kubescheduler.framework.profiles.plugin_loading import PluginOption
+    from kubescheduler.framework.plugin_loading import PluginOption
     from kubescheduler.releases.release import Release
 
 Notice = Callable[[str], None]

@@ -202,7 +202,7 @@ def notes_on_configuration(engine: Engine, flags: EngineFlags) -> tuple[str, ...
         profiled = cast("FrameworkEngine", engine)
         policies, notices = profiled.rules.policies, list(profiled.config.notes)
         if policies is not None and policy is not None:
-            from kubescheduler.config.policy.policy_1_20 import checked_policy_config_1_20
+            from kubescheduler.config.policy_1_20 import checked_policy_config_1_20
 
             plugins = profiled.rules.plugins
             checked_policy_config_1_20(policy, flags.gates, plugins=plugins, rules=policies, notice=notices.append)

@@ -16,15 +16,15 @@ from algorithmprovider.custom_code import exception_text, raised_at
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError, SchedulingError, attempt_at, faults_at
 from kubecel.api_names import go_quote
-from kubescheduler.config.component.load_config import component_config_from, default_config, read_component_config
 from kubescheduler.config.config_text import configuration_in, read_configuration
-from kubescheduler.config.policy.policy_1_20 import checked_policy_config_1_20, policy_config_1_20
-from kubescheduler.config.policy.policy_1_20_plugins import (
+from kubescheduler.config.load_config import component_config_from, default_config, read_component_config
+from kubescheduler.config.policy_1_20 import checked_policy_config_1_20, policy_config_1_20
+from kubescheduler.config.policy_1_20_plugins import (
     algorithm_source_1_20,
     profile_for_provider_1_20,
     refuse_policy_beside,
 )
-from kubescheduler.config.policy.policy_model import FROM_POLICY
+from kubescheduler.config.policy_model import FROM_POLICY
 from kubescheduler.config.v1alpha1 import BESIDE_POLICY, refuse_policy_in
 from kubescheduler.core.decision import FRAMEWORK_SCALE, Decision
 from kubescheduler.engine.engine_flags import ALL_NODES, DEFAULTS, Notice, check_view
@@ -42,16 +42,16 @@ from kubescheduler.framework.contract.plugin import points_of
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Point
 from kubescheduler.framework.deciding.opportunistic_batch import Turn, TurnNumbers
 from kubescheduler.framework.deciding.profile_attempt import FrameworkScheduler
+from kubescheduler.framework.plugin_loading import registry_with
 from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityArgs
 from kubescheduler.framework.plugins.plugin_record import factories
-from kubescheduler.framework.profiles.plugin_loading import registry_with
-from kubescheduler.framework.profiles.profile_map import build_profiles
+from kubescheduler.framework.profile_map import build_profiles
 
 if TYPE_CHECKING:
     from clusterstate.growable import IntArray
     from clusterstate.objects import Pod
     from clusterstate.podinfo import ReleaseView
-    from kubescheduler.config.policy.policy_1_20_plugins import PolicyRules
+    from kubescheduler.config.policy_1_20_plugins import PolicyRules
     from kubescheduler.core.algorithm import Algorithm
     from kubescheduler.core.equal_runs import PlacedRun
     from kubescheduler.core.extender_calls import Extender
@@ -59,10 +59,10 @@ if TYPE_CHECKING:
     from kubescheduler.engine.engine_flags import EngineFlags
     from kubescheduler.framework.contract.cycle_state import CycleState
     from kubescheduler.framework.contract.profile import SchedulerConfig
+    from kubescheduler.framework.framework_runtime import Framework
+    from kubescheduler.framework.plugin_loading import PluginOption
     from kubescheduler.framework.plugins.plugin_record import PluginPoints
-    from kubescheduler.framework.profiles.plugin_loading import PluginOption
-    from kubescheduler.framework.profiles.profile_map import Profiles
-    from kubescheduler.framework.running.framework_runtime import Framework
+    from kubescheduler.framework.profile_map import Profiles
     from kubescheduler.releases.release import FrameworkRules
 
 

@@ -13,7 +13,7 @@ import msgspec
 from algorithmprovider import DEFAULT_PROVIDER
 from clusterstate.errors import ConfigError, RegistryError, faults_at, nearest
 from kubescheduler.config.config_text import read_policy_configmap
-from kubescheduler.config.policy.policy_model import Policy, checked_policy, give_up
+from kubescheduler.config.policy_model import Policy, checked_policy, give_up
 from kubescheduler.core.algorithm import DEFAULT_SCHEDULER, Algorithm, WeightedPriority
 from kubescheduler.core.attempt import GenericScheduler
 from kubescheduler.engine.engine_flags import ALL_NODES, Notice, check_view
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from algorithmprovider.registry import Arguments, Registry
     from clusterstate.cache import ClusterCache
     from clusterstate.podinfo import ReleaseView
-    from kubescheduler.config.policy.policy_model import PolicyFault, PredicateArgument, PriorityArgument
+    from kubescheduler.config.policy_model import PolicyFault, PredicateArgument, PriorityArgument
     from kubescheduler.core.algorithm import LegacyBehaviour
     from kubescheduler.core.extender_calls import Extender
     from kubescheduler.core.selection import TieBreak
@@ -107,7 +107,7 @@ def _algorithm(flags: EngineFlags, notice: Notice) -> Algorithm:
             raise ConfigError(
                 f"unknown flag: --use-legacy-policy-config: release {flags.release} has none; leave it out"
             )
-        from kubescheduler.config.policy.policy_1_20_plugins import algorithm_source_1_20
+        from kubescheduler.config.policy_1_20_plugins import algorithm_source_1_20
 
         source = algorithm_source_1_20(policy_file=policy_file, use_legacy_policy_config=True)  # 1.16 does the same
         policy_file, policy_configmap = source.policy_file, None

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from kubescheduler.engine.framework_engine import ProfiledScheduler
     from kubescheduler.engine.spec import PodScheduler
     from kubescheduler.framework.contract.cycle_state import CycleState
-    from kubescheduler.framework.running.cycle_plugins import CyclePlugins
-    from kubescheduler.framework.running.framework_runtime import Framework
+    from kubescheduler.framework.cycle_plugins import CyclePlugins
+    from kubescheduler.framework.framework_runtime import Framework
 
 Adapt = Callable[[Services], Services]
 """The services of a decision turned into those of a loop: with a client, a clock, and so on."""
@@ -71,7 +71,7 @@ def loop_parts(scheduler: PodScheduler, adapt: Adapt = lambda services: services
 def _of_profiles(scheduler: ProfiledScheduler, services: Services, preempt: bool) -> LoopParts:
     """Plugins are made anew, with the services of the loop."""
     from kubescheduler.framework.plugins.plugin_record import events_by_plugin
-    from kubescheduler.framework.profiles.profile_map import order_of
+    from kubescheduler.framework.profile_map import order_of
     from kubescheduler.queue.queueing_hints import QueueingHints
 
     made = scheduler.engine.over(services, scheduler.tie_break)

@@ -17,7 +17,7 @@ from clusterstate.errors import ConfigError, InputError, nearest
 from kubescheduler.releases.names import FRAMEWORK_RELEASES, LEGACY_RELEASES, spoken
 
 if TYPE_CHECKING:
-    from kubescheduler.framework.profiles.plugin_loading import PluginOption
+    from kubescheduler.framework.plugin_loading import PluginOption
 
 GROUP = "kubescheduler.algorithms"
 """Entry points of this group are called like ``--plugin``."""
@@ -36,7 +36,7 @@ def plugins_for(release: str, names: Iterable[str]) -> tuple[PluginOption, ...]:
 
 def framework_plugins(names: Iterable[str]) -> tuple[PluginOption, ...]:
     """The framework plugins of ``--plugin`` and installed packages. Raises ConfigError as ``plugins_for`` does."""
-    from kubescheduler.framework.profiles.plugin_loading import entry_point_plugins, load_factory
+    from kubescheduler.framework.plugin_loading import entry_point_plugins, load_factory
 
     if names := tuple(names):
         _look_here()

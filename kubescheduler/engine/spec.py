@@ -75,7 +75,7 @@ class EngineSpec(EngineFlags, frozen=True):
         Raises ConfigError with every problem, and for a release that has no component configuration.
         """
         if self.record.framework is not None:
-            from kubescheduler.config.component.load_config import write_component_config
+            from kubescheduler.config.load_config import write_component_config
 
             self.engine(notice)
             return write_component_config(self.component_config(no_notice), self.record.framework_rules.component)

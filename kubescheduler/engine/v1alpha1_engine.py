@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from clusterstate.errors import ConfigError, faults_at
-from kubescheduler.config.component.component_format import ConfigMapName, Lifted
-from kubescheduler.config.component.config_schema import KIND
+from kubescheduler.config.component_format import ConfigMapName, Lifted
+from kubescheduler.config.config_schema import KIND
 from kubescheduler.config.config_text import configuration_in, read_configmap, read_configuration
-from kubescheduler.config.policy.policy_1_20_plugins import algorithm_source_1_20
+from kubescheduler.config.policy_1_20_plugins import algorithm_source_1_20
 from kubescheduler.config.v1alpha1 import V1Alpha1Config
 from kubescheduler.engine.engine_flags import ALL_NODES
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME

@@ -23,7 +23,7 @@ from algorithmprovider.registry import FIT_PREDICATES, PRIORITY_CONFIGS, PROVIDE
 from clusterstate.errors import ConfigError, KubeSchedulerError
 from kubescheduler.config.config_text import read_text
 from kubescheduler.framework.contract.plugin import Plugin, points_of
-from kubescheduler.framework.profiles.plugin_loading import PluginOption, plugin_option
+from kubescheduler.framework.plugin_loading import PluginOption, plugin_option
 from kubescheduler.releases.names import LEGACY_RELEASES
 
 _ABOUT = re.compile(r"^(?P<file>.+?), line (?P<line>\d+): (?P<rest>.*)$", re.DOTALL)

@@ -13,7 +13,7 @@ from urllib.parse import quote
 import attrs
 import msgspec
 
-from kubescheduler.live.informers.stored_objects import ListMeta, parse_list, parse_name
+from kubescheduler.live.stored_objects import ListMeta, parse_list, parse_name
 from kubescheduler.live.transport.api_answers import ApiError
 from kubescheduler.live.transport.api_client import ApiClient, ClientOptions, Limits
 from kubescheduler.live.transport.io_thread import IoThread

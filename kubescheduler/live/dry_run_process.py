@@ -15,9 +15,8 @@ import msgspec
 from clusterstate.errors import ConfigError
 from clusterstate.manifests.kinds import encode_object
 from clusterstate.objects import ClusterObject
-from kubescheduler.live.informers.informer_rules import InformerRules
-from kubescheduler.live.informers.informers import Informers, ServerOutages
-from kubescheduler.live.informers.stored_objects import Inbox, ObjectChange
+from kubescheduler.live.informer_rules import InformerRules
+from kubescheduler.live.informers import Informers, ServerOutages
 from kubescheduler.live.klog import LogLine
 from kubescheduler.live.metrics.metrics_registry import Family, counter, gauge
 from kubescheduler.live.metrics.process_metrics import MetricsSettings, ProcessMetrics, ReleaseMetrics
@@ -26,6 +25,7 @@ from kubescheduler.live.process.process_options import LiveSettings
 from kubescheduler.live.serving.pages import MetricsSources, nothing
 from kubescheduler.live.serving.scheduler_servers import SchedulerServers, ServedProcess
 from kubescheduler.live.shadow_scheduler import Agreement, ShadowScheduler
+from kubescheduler.live.stored_objects import Inbox, ObjectChange
 from kubescheduler.live.transport.api_answers import ApiError
 from kubescheduler.live.transport.api_client import ApiClient, ClientOptions, Limits
 from kubescheduler.live.transport.io_thread import IoThread, WallClock

@@ -26,8 +26,8 @@ from kubescheduler.engine.spec import PodScheduler
 from kubescheduler.framework.contract.cycle_state import CycleState, Timekeeper
 from kubescheduler.framework.contract.handle import Answerable, Client, EventRecorder, HeldPod, Services
 from kubescheduler.framework.contract.observer import Observer
-from kubescheduler.framework.running.cycle_plugins import CyclePlugins
-from kubescheduler.live.informers.stored_objects import Inbox, ObjectChange, StoredObjects
+from kubescheduler.framework.cycle_plugins import CyclePlugins
+from kubescheduler.live.stored_objects import Inbox, ObjectChange, StoredObjects
 from kubescheduler.releases.lookup import release_named
 
 Report = Callable[[str, BaseException], None]

@@ -17,8 +17,8 @@ from clusterstate.cluster_objects import KEPT
 from clusterstate.objects import Node, Pod
 from kubescheduler.cycle.failures import pending_of, rejectors_of
 from kubescheduler.engine.spec import PodScheduler
-from kubescheduler.live.informers.stored_objects import Inbox, ObjectChange
 from kubescheduler.live.observers import UnschedulablePod
+from kubescheduler.live.stored_objects import Inbox, ObjectChange
 from kubescheduler.live.transport.io_thread import WallClock
 
 

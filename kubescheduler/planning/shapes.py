@@ -15,8 +15,8 @@ from clusterstate.manifests.fields import STRICT, Strictness, describe
 from clusterstate.objects import FrozenMap, Node
 from clusterstate.quantity import parse_quantity
 from kubecel.api_names import is_object_name
-from kubescheduler.inputs.given import Given
-from kubescheduler.inputs.manifest_builders import HOSTNAME, PODS_A_NODE, node, taint
+from kubescheduler.given import Given
+from kubescheduler.manifest_builders import HOSTNAME, PODS_A_NODE, node, taint
 from kubescheduler.releases.lookup import release_named
 
 PRICE, MOST = "kubescheduler/price", "kubescheduler/max"

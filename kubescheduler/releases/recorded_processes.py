@@ -75,9 +75,8 @@ def process_1_16() -> ProcessRules:
 @cache
 def live_1_16() -> LiveRelease:
     """Its process."""
-    from kubescheduler.live import events, leadership, writes
-    from kubescheduler.live.informers import informer_rules
-    from kubescheduler.live.informers.informer_rules import KINDS_1_16
+    from kubescheduler.live import events, informer_rules, leadership, writes
+    from kubescheduler.live.informer_rules import KINDS_1_16
     from kubescheduler.live.klog import LogLine, Severity
     from kubescheduler.live.process import log_lines, release_live
     from kubescheduler.live.process.release_live import LiveRelease
@@ -151,7 +150,7 @@ def live_1_16() -> LiveRelease:
 def live_1_20() -> LiveRelease:
     """Its process."""
     from kubescheduler.live import events, writes
-    from kubescheduler.live.informers.informer_rules import KINDS_1_20, GrowingPauses, list_version_1_20
+    from kubescheduler.live.informer_rules import KINDS_1_20, GrowingPauses, list_version_1_20
     from kubescheduler.live.leadership import KINDS_1_20 as LOCKS_1_20
     from kubescheduler.live.leadership import log_1_20
     from kubescheduler.live.metrics.loop_metrics import NAMES_1_20, LoopMetrics
@@ -260,10 +259,9 @@ def process_1_36(older: ProcessRules) -> ProcessRules:
 @cache
 def live_1_36() -> LiveRelease:
     """Its process."""
-    from kubescheduler.live import leadership, writes
+    from kubescheduler.live import informer_rules, leadership, writes
     from kubescheduler.live.events import valid_name
-    from kubescheduler.live.informers import informer_rules
-    from kubescheduler.live.informers.informer_rules import KINDS_1_36
+    from kubescheduler.live.informer_rules import KINDS_1_36
     from kubescheduler.live.klog import LogLine, Severity, structured
     from kubescheduler.live.process import log_lines, release_live
     from kubescheduler.live.serving import scheduler_servers

@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from clusterstate.manifests.fields import Accepted
     from clusterstate.objects import Pod
     from clusterstate.podinfo import ReleaseView
-    from kubescheduler.config.component.component_format import ComponentFormat
+    from kubescheduler.config.component_format import ComponentFormat
     from kubescheduler.config.gates import ReleaseGates
-    from kubescheduler.config.policy.policy_1_20_plugins import PolicyRules
-    from kubescheduler.config.policy.policy_model import Policy, PolicyFault
+    from kubescheduler.config.policy_1_20_plugins import PolicyRules
+    from kubescheduler.config.policy_model import Policy, PolicyFault
     from kubescheduler.config.v1alpha1 import V1Alpha1Config
     from kubescheduler.core.algorithm import LegacyBehaviour
     from kubescheduler.core.selection import TieBreak
@@ -47,10 +47,10 @@ if TYPE_CHECKING:
     from kubescheduler.extender.wire import WireFormat
     from kubescheduler.framework.contract.handle import Services
     from kubescheduler.framework.contract.profile import Point
+    from kubescheduler.framework.cycle_plugins import CyclePlugins
     from kubescheduler.framework.deciding.find_nodes import FrameworkDecisionRules
     from kubescheduler.framework.plugins.plugin_record import InTree
-    from kubescheduler.framework.profiles.profile_map import ProfileRules
-    from kubescheduler.framework.running.cycle_plugins import CyclePlugins
+    from kubescheduler.framework.profile_map import ProfileRules
     from kubescheduler.live.process.release_live import LiveRelease
     from kubescheduler.live.release_flags import Flags
     from kubescheduler.queue.entry import Clock

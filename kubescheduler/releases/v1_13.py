@@ -18,14 +18,14 @@ from clusterstate.selectors.pod_affinity import affinity_uses
 from clusterstate.usage import account_1_16, tracked_1_16
 from kubescheduler.config.config_text import read_policy_file
 from kubescheduler.config.gates import ALL_ALPHA, ALPHA, BETA, ELSEWHERE_1_13, GA, LOCKED, Gate, ReleaseGates
-from kubescheduler.config.policy.policy_1_16 import (
+from kubescheduler.config.policy_1_16 import (
     POLICY_1_13,
     hard_weight_error,
     parse_policy,
     policy_faults,
     total_weight_error,
 )
-from kubescheduler.config.policy.policy_model import FROM_POLICY
+from kubescheduler.config.policy_model import FROM_POLICY
 from kubescheduler.core.algorithm import LegacyBehaviour, itself_if_nominated
 from kubescheduler.core.preemption_choice import pick_1_13
 from kubescheduler.core.selection import InTurnTie, nodes_to_find_1_13

@@ -11,7 +11,7 @@ from clusterstate.podinfo import ReleaseView
 from clusterstate.usage import account_1_16_with_overhead
 from clusterstate.volumes.csi_migration import MIGRATING_GATES
 from kubescheduler.config.gates import ALPHA, BETA
-from kubescheduler.config.policy.policy_1_16 import parse_policy
+from kubescheduler.config.policy_1_16 import parse_policy
 from kubescheduler.core.algorithm import itself
 from kubescheduler.core.selection import ReservoirTie
 from kubescheduler.releases import edits, v1_13, v1_15

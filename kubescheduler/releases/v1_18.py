@@ -12,9 +12,9 @@ from clusterstate.manifests.api_checks import CHECKS_1_20
 from clusterstate.manifests.fields import Accepted
 from clusterstate.node_order import zone_key_stable
 from clusterstate.volumes.claims import missing_claim_error
-from kubescheduler.config.component.component_format import ComponentFormat
-from kubescheduler.config.component.config_schema import V1ALPHA1, V1ALPHA2
-from kubescheduler.config.component.format_1_20 import (
+from kubescheduler.config.component_format import ComponentFormat
+from kubescheduler.config.config_schema import V1ALPHA1, V1ALPHA2
+from kubescheduler.config.format_1_20 import (
     construction_problems_1_20,
     errors_1_20,
     finish_1_20,
@@ -22,10 +22,10 @@ from kubescheduler.config.component.format_1_20 import (
     written_args_1_20,
     written_sets_1_20,
 )
-from kubescheduler.config.component.load_config import unknown_text_1_20
 from kubescheduler.config.gates import ALL_ALPHA_AND_BETA, BETA, BETA_OFF, ELSEWHERE_1_20, LOCKED
-from kubescheduler.config.policy.policy_1_16 import hard_weight_error
-from kubescheduler.config.policy.policy_1_20_plugins import (
+from kubescheduler.config.load_config import unknown_text_1_20
+from kubescheduler.config.policy_1_16 import hard_weight_error
+from kubescheduler.config.policy_1_20_plugins import (
     DEFAULT_LISTS_1_20,
     EVEN_SPREAD,
     PRIORITIES,
@@ -65,7 +65,7 @@ from kubescheduler.framework.plugins import (
     volume_limits,
 )
 from kubescheduler.framework.plugins.plugin_record import AUTOSCALER_PROVIDER, DEFAULT_PROVIDER, Providers, by_name
-from kubescheduler.framework.profiles.profile_map import PROFILES_1_20
+from kubescheduler.framework.profile_map import PROFILES_1_20
 from kubescheduler.releases import edits, v1_4, v1_16
 from kubescheduler.releases.daemon_controllers import passing
 from kubescheduler.releases.edits import after, change

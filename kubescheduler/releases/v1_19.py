@@ -9,10 +9,10 @@ from msgspec.structs import replace
 from clusterstate.pod_view_1_36 import pod_key_with_ephemeral_claims
 from clusterstate.podinfo import ReleaseView
 from clusterstate.usage import account_1_20, gated_accounting_1_19, tracked_without_local_storage
-from kubescheduler.config.component.config_schema import V1BETA1
-from kubescheduler.config.component.format_1_20 import finish_1_20
+from kubescheduler.config.config_schema import V1BETA1
+from kubescheduler.config.format_1_20 import finish_1_20
 from kubescheduler.config.gates import ALPHA, BETA, BETA_OFF, LOCKED
-from kubescheduler.config.policy.policy_1_20_plugins import ALWAYS, DEFAULT_LISTS_1_20, PRIORITIES, all_defaults
+from kubescheduler.config.policy_1_20_plugins import ALWAYS, DEFAULT_LISTS_1_20, PRIORITIES, all_defaults
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins import (
     default_preemption,

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from clusterstate.podinfo import ReleaseView
 from clusterstate.usage import gated_accounting_1_20
 from kubescheduler.config.gates import BETA
-from kubescheduler.config.policy.policy_1_20_plugins import ALWAYS, spreads_by_gate
+from kubescheduler.config.policy_1_20_plugins import ALWAYS, spreads_by_gate
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins import (
     default_preemption,

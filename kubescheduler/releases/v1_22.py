@@ -12,8 +12,8 @@ from clusterstate.manifests.api_checks import CHECKS_1_20
 from clusterstate.manifests.fields import Accepted
 from clusterstate.pod_view_1_36 import naming_controllers
 from clusterstate.podinfo import ReleaseView
-from kubescheduler.config.component.config_schema import V1BETA1, V1BETA2
-from kubescheduler.config.component.format_1_22 import REMOVED, errors_1_22, finish_1_22, merge_1_22
+from kubescheduler.config.config_schema import V1BETA1, V1BETA2
+from kubescheduler.config.format_1_22 import REMOVED, errors_1_22, finish_1_22, merge_1_22
 from kubescheduler.config.gates import ALPHA, BETA
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins import (

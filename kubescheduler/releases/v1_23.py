@@ -6,12 +6,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kubescheduler.config.component.config_schema import V1BETA2, V1BETA3
-from kubescheduler.config.component.format_1_22 import GONE_1_23, REMOVED, errors_1_23, finish_1_23, merge_1_23
-from kubescheduler.config.component.format_1_36 import fault_text_1_36, written_args_1_36, written_sets_1_36
+from kubescheduler.config.config_schema import V1BETA2, V1BETA3
+from kubescheduler.config.format_1_22 import GONE_1_23, REMOVED, errors_1_23, finish_1_23, merge_1_23
+from kubescheduler.config.format_1_36 import fault_text_1_36, written_args_1_36, written_sets_1_36
 from kubescheduler.config.gates import ALPHA, BETA
 from kubescheduler.framework.plugins import services, volume_binding, volume_limits
-from kubescheduler.framework.profiles.profile_map import PROFILES_1_23
+from kubescheduler.framework.profile_map import PROFILES_1_23
 from kubescheduler.releases import edits, v1_22
 from kubescheduler.releases.edits import after, change
 from kubescheduler.releases.recorded_processes import flags_1_36, live_1_36

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from kubescheduler.config.component.format_1_36 import finish_1_24
+from kubescheduler.config.format_1_36 import finish_1_24
 from kubescheduler.config.gates import ALPHA, GA, LOCKED
 from kubescheduler.core.filter_results import fit_error_1_24
 from kubescheduler.extender.wire import counted_preemption

@@ -16,8 +16,8 @@ from clusterstate.manifests.fields import Accepted
 from clusterstate.pod_view_1_36 import COMPARISONS, gated_pod_key_1_36, pod_key_1_36
 from clusterstate.podinfo import ReleaseView
 from clusterstate.usage import account_1_20
-from kubescheduler.config.component.config_schema import V1, V1BETA2, V1BETA3
-from kubescheduler.config.component.format_1_36 import GONE, errors_1_25
+from kubescheduler.config.config_schema import V1, V1BETA2, V1BETA3
+from kubescheduler.config.format_1_36 import GONE, errors_1_25
 from kubescheduler.config.gates import ALPHA, BETA_OFF, ELSEWHERE_1_36, LOCKED
 from kubescheduler.core.status import REJECTED_1_36
 from kubescheduler.extender.wire import as_told
@@ -34,7 +34,7 @@ from kubescheduler.framework.plugins import (
     volume_binding,
     volume_limits,
 )
-from kubescheduler.framework.profiles.profile_map import PROFILES_1_36
+from kubescheduler.framework.profile_map import PROFILES_1_36
 from kubescheduler.releases import edits, v1_4, v1_20, v1_22, v1_24
 from kubescheduler.releases.daemon_controllers import passing
 from kubescheduler.releases.edits import after, change

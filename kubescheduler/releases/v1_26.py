@@ -6,7 +6,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from kubescheduler.config.component.format_1_36 import finish_1_36
+from kubescheduler.config.format_1_36 import finish_1_36
 from kubescheduler.config.gates import ALPHA, BETA
 from kubescheduler.core.filter_results import fit_error_1_36
 from kubescheduler.framework.contract.profile import Point

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from clusterstate.usage import account_1_28
-from kubescheduler.config.component.config_schema import V1, V1BETA3
+from kubescheduler.config.config_schema import V1, V1BETA3
 from kubescheduler.config.gates import ALPHA, BETA, DEPRECATED
 from kubescheduler.framework.plugins import inter_pod_affinity, node_resources_fit, pod_topology_spread, volume_limits
 from kubescheduler.releases import edits, v1_27

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from clusterstate.images import SnapshotImageStates
-from kubescheduler.config.component.config_schema import V1
-from kubescheduler.config.component.format_1_36 import merge_1_36
+from kubescheduler.config.config_schema import V1
+from kubescheduler.config.format_1_36 import merge_1_36
 from kubescheduler.config.gates import BETA, BETA_OFF
 from kubescheduler.framework.plugins import default_preemption, volume_filters
 from kubescheduler.releases import edits, v1_28

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kubescheduler.config.component.config_schema import V1
-from kubescheduler.config.component.format_1_36 import GONE_IN_V1
+from kubescheduler.config.config_schema import V1
+from kubescheduler.config.format_1_36 import GONE_IN_V1
 from kubescheduler.config.gates import ALPHA, BETA, BETA_OFF
 from kubescheduler.framework.deciding.find_nodes import nothing_outside
 from kubescheduler.releases import edits, v1_30

@@ -16,7 +16,7 @@ from clusterstate.podinfo import ReleaseView
 from clusterstate.selectors.affinity_1_4 import affinity_uses_1_4
 from clusterstate.usage import account_1_4, tracked_1_4
 from kubescheduler.config.gates import ALL_ALPHA, ReleaseGates
-from kubescheduler.config.policy.policy_1_16 import (
+from kubescheduler.config.policy_1_16 import (
     FATAL,
     failure_domains_error,
     hard_weight_error,

@@ -23,7 +23,7 @@ from clusterstate.manifests.fields import Judgement
 from kubescheduler.engine.plugin_options import plugins_for_all
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.extender.access import RECORD, REPLAY, ExtenderAccess
-from kubescheduler.framework.profiles.plugin_loading import PluginOption
+from kubescheduler.framework.plugin_loading import PluginOption
 from kubescheduler.sources.files import COMPRESSED, EXTENSIONS, is_special
 from kubescheduler.sources.limits import exceeded, limit
 

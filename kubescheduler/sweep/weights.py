@@ -23,7 +23,7 @@ from algorithmprovider import DEFAULT_PROVIDER
 from algorithmprovider.registry import Registry
 from clusterstate.errors import ConfigError, attempt_at, faults_at, nearest
 from kubescheduler.config.config_text import read_document, read_policy_configmap
-from kubescheduler.config.policy.policy_model import Policy, PredicatePolicy, PriorityPolicy
+from kubescheduler.config.policy_model import Policy, PredicatePolicy, PriorityPolicy
 from kubescheduler.engine.engine_flags import Notice
 from kubescheduler.engine.framework_engine import framework_engine, prefix_of
 from kubescheduler.engine.legacy_engine import LegacyEngine, algorithm_from_policy, algorithm_from_provider

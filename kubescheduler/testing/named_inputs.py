@@ -19,7 +19,7 @@ from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.extender.access import LIVE, RECORD
-from kubescheduler.inputs.given import PodAsking, flat, identified, is_text
+from kubescheduler.given import PodAsking, flat, identified, is_text
 from kubescheduler.releases.lookup import daemons_among, newest
 from kubescheduler.simulation.pods_to_place import PodsToPlace
 from kubescheduler.sources.cluster_input import nothing_to_place

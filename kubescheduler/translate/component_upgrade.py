@@ -10,11 +10,11 @@ import msgspec
 
 from clusterstate.errors import ConfigError, faults_at
 from clusterstate.versions import number
-from kubescheduler.config.component.component_format import FIT, ComponentFormat
-from kubescheduler.config.component.config_schema import CONFIGURATION, KIND, V1, V1ALPHA2, Written
-from kubescheduler.config.component.format_1_36 import GONE
-from kubescheduler.config.component.load_config import component_config_from, default_config, read_written
+from kubescheduler.config.component_format import FIT, ComponentFormat
+from kubescheduler.config.config_schema import CONFIGURATION, KIND, V1, V1ALPHA2, Written
+from kubescheduler.config.format_1_36 import GONE
 from kubescheduler.config.go_decoding import GoDecoder, behind_notes, show_path, twice_problems, unknown_problem
+from kubescheduler.config.load_config import component_config_from, default_config, read_written
 from kubescheduler.extender.config import ExtenderConfig
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Point, Profile, SchedulerConfig
 from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitArgs

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import msgspec
 
-from kubescheduler.config.component.component_format import ComponentFormat
+from kubescheduler.config.component_format import ComponentFormat
 from kubescheduler.extender.config import ExtenderConfig
 from kubescheduler.translate.policy_entries import SELECTOR_SPREADS, PolicyEntry, is_strategy, item_role
 from kubescheduler.translate.translation_model import Emphasis, Note, NoteKind, Role, WeightedScore, default_weights

@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from kubescheduler.config.component.component_format import FIT
-from kubescheduler.config.policy.policy_1_20_plugins import (
+from kubescheduler.config.component_format import FIT
+from kubescheduler.config.policy_1_20_plugins import (
     EVEN_SPREAD,
     MANDATORY_PREDICATES,
     PREDICATES,

@@ -14,10 +14,10 @@ import attrs
 import msgspec
 
 from clusterstate.errors import ConfigError
-from kubescheduler.config.component.component_format import FIT, ComponentFormat
-from kubescheduler.config.component.config_schema import MEMBERS
-from kubescheduler.config.component.load_config import written_args
-from kubescheduler.config.policy.policy_1_20_plugins import (
+from kubescheduler.config.component_format import FIT, ComponentFormat
+from kubescheduler.config.config_schema import MEMBERS
+from kubescheduler.config.load_config import written_args
+from kubescheduler.config.policy_1_20_plugins import (
     EQUAL,
     EVEN_SPREAD,
     LABEL_PLUGIN,
@@ -32,7 +32,7 @@ from kubescheduler.config.policy.policy_1_20_plugins import (
     predicate_name,
     priority_name,
 )
-from kubescheduler.config.policy.policy_model import (
+from kubescheduler.config.policy_model import (
     Policy,
     PredicatePolicy,
     PriorityArgument,

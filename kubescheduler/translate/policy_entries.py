@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from algorithmprovider.registry import Registry
-from kubescheduler.config.policy.policy_1_20_plugins import (
+from kubescheduler.config.policy_1_20_plugins import (
     EQUAL,
     EVEN_SPREAD,
     PREDICATES,
@@ -20,8 +20,8 @@ from kubescheduler.config.policy.policy_1_20_plugins import (
     predicate_name,
     priority_name,
 )
-from kubescheduler.config.policy.policy_model import Policy, PredicateArgument, PriorityArgument
-from kubescheduler.framework.args.document_schema import CPU_AND_MEMORY
+from kubescheduler.config.policy_model import Policy, PredicateArgument, PriorityArgument
+from kubescheduler.framework.document_schema import CPU_AND_MEMORY
 from kubescheduler.framework.plugins.node_resources_fit import ScoringStrategy
 from kubescheduler.translate.translation_model import Note, NoteKind, Role, WithOrigin, formula_notes, made_by, origin
 

@@ -11,20 +11,20 @@ import msgspec
 from algorithmprovider import DEFAULT_PROVIDER
 from algorithmprovider.registry import Registry
 from clusterstate.errors import ConfigError, RegistryError, faults_at, nearest
-from kubescheduler.config.component.config_schema import COMPONENT_EXTENDER, KIND
+from kubescheduler.config.config_schema import COMPONENT_EXTENDER, KIND
 from kubescheduler.config.config_text import configmap_policy, parse_document
-from kubescheduler.config.policy.policy_1_16 import UNREAD
-from kubescheduler.config.policy.policy_1_20 import parse_policy_1_20, policy_faults_1_20, policy_notes_1_20
-from kubescheduler.config.policy.policy_1_20_plugins import (
+from kubescheduler.config.policy_1_16 import UNREAD
+from kubescheduler.config.policy_1_20 import parse_policy_1_20, policy_faults_1_20, policy_notes_1_20
+from kubescheduler.config.policy_1_20_plugins import (
     ALWAYS,
     hard_weight_error_1_20,
     policy_profile_1_20,
     profile_for_provider_1_20,
 )
-from kubescheduler.config.policy.policy_model import Policy, PolicyFault, checked_policy
+from kubescheduler.config.policy_model import Policy, PolicyFault, checked_policy
 from kubescheduler.extender.config import ExtenderConfig
-from kubescheduler.framework.args.document_schema import written
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Point, Profile
+from kubescheduler.framework.document_schema import written
 from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
 from kubescheduler.framework.plugins.resource_scores import RequestedToCapacityRatioArgs
 from kubescheduler.framework.plugins.services import ServiceAffinityArgs

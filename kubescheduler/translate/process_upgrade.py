@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from clusterstate.errors import ConfigError
-from kubescheduler.config.component.config_schema import CONFIGURATION
+from kubescheduler.config.config_schema import CONFIGURATION
 from kubescheduler.config.gates import Gate, ReleaseGates, gate_pairs
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.releases.release import Release

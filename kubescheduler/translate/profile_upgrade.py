@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 
 from clusterstate.errors import nearest
-from kubescheduler.config.component.component_format import FIT
-from kubescheduler.config.component.config_schema import ALL, MEMBERS, V1BETA1, PluginConfig
-from kubescheduler.config.policy.policy_model import (
+from kubescheduler.config.component_format import FIT
+from kubescheduler.config.config_schema import ALL, MEMBERS, V1BETA1, PluginConfig
+from kubescheduler.config.policy_model import (
     LabelPreference,
     LabelsPresence,
     PredicateArgument,
@@ -20,7 +20,7 @@ from kubescheduler.config.policy.policy_model import (
     ServiceAntiAffinity,
     UtilizationPoint,
 )
-from kubescheduler.framework.args.document_schema import CPU_AND_MEMORY
+from kubescheduler.framework.document_schema import CPU_AND_MEMORY
 from kubescheduler.framework.plugins.nodes import NodeLabelArgs
 from kubescheduler.framework.plugins.plugin_record import args_keys
 from kubescheduler.framework.plugins.services import ServiceAffinityArgs

@@ -18,9 +18,9 @@ import msgspec
 
 from clusterstate.errors import faults_at
 from clusterstate.objects import ClusterObject, Node, Pod, Service
-from kubescheduler.config.component.component_format import ComponentFormat
-from kubescheduler.config.component.format_1_22 import REMOVED
-from kubescheduler.config.component.load_config import component_config_from
+from kubescheduler.config.component_format import ComponentFormat
+from kubescheduler.config.format_1_22 import REMOVED
+from kubescheduler.config.load_config import component_config_from
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import PluginPoints, points_by_plugin
 from kubescheduler.releases.lookup import release_named

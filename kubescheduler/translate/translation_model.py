@@ -15,9 +15,9 @@ import msgspec
 
 from clusterstate.errors import ConfigError
 from clusterstate.versions import number
-from kubescheduler.config.component.component_format import ComponentFormat
-from kubescheduler.config.component.config_schema import KIND
-from kubescheduler.config.component.load_config import component_config_from, default_config
+from kubescheduler.config.component_format import ComponentFormat
+from kubescheduler.config.config_schema import KIND
+from kubescheduler.config.load_config import component_config_from, default_config
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.deciding.score_plugins import HeapTie
 from kubescheduler.releases.lookup import RELEASES, changes_between, steps_between

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 import kubescheduler as ks
+from kubescheduler.lab.lab_sessions import ServerLimits
 from kubescheduler.lab.scene.lab_document import SceneOpenings
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.verbs import VERBS
-from kubescheduler.lab.server.lab_sessions import ServerLimits
 from tests.support.live.live_cluster import run
 from tests.support.pages.browsers import MISSING, launched
 from tests.support.pages.lab_page import (

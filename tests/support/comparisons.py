@@ -22,7 +22,7 @@ from kubescheduler.comparison.effects import Effects, NodeUse, ServiceSpread, Ut
 from kubescheduler.comparison.outcomes import SEQUENCE, Cause, Contribution, HostChange, Outcome, PodComparison, Step
 from kubescheduler.comparison.release_steps import EACH, Grouping, PodTimeline, Timeline, TimelineMove
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.framework.profiles.plugin_loading import PluginOption
+from kubescheduler.framework.plugin_loading import PluginOption
 from kubescheduler.releases.names import RELEASE_NAMES, place
 from kubescheduler.sweep.cases import Case, Configuration, SweepOptions, cases_of, find_snapshots
 from kubescheduler.sweep.rows import columns_of, open_rows

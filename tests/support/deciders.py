@@ -23,8 +23,8 @@ from kubescheduler.framework.contract.observer import Observer
 from kubescheduler.framework.contract.plugin import ColumnPlugin, points_of
 from kubescheduler.framework.contract.profile import Enabled, Point, Profile
 from kubescheduler.framework.deciding.profile_attempt import FrameworkScheduler
-from kubescheduler.framework.profiles.profile_map import build_framework
-from kubescheduler.framework.running.framework_runtime import Framework
+from kubescheduler.framework.framework_runtime import Framework
+from kubescheduler.framework.profile_map import build_framework
 from kubescheduler.releases.lookup import release_named
 from predicates.types import FitPredicate, PreFiltered
 from priorities.types import PriorityConfig

@@ -23,9 +23,9 @@ from kubescheduler.cycle.failures import FailureRecord
 from kubescheduler.cycle.schedule_one import LoopParts, PodAttempt, SchedulerLoop
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.handle import Services
+from kubescheduler.framework.framework_runtime import Framework
 from kubescheduler.framework.plugins.plugin_record import events_by_plugin
-from kubescheduler.framework.profiles.profile_map import build_profiles
-from kubescheduler.framework.running.framework_runtime import Framework
+from kubescheduler.framework.profile_map import build_profiles
 from kubescheduler.queue.fifo import FIFO
 from kubescheduler.queue.queueing_hints import QueueingHints
 from kubescheduler.queue.scheduling_queue import SchedulingQueue

@@ -142,7 +142,7 @@ METHOD_ARGUMENTS: dict[str, int] = {
 """Method of a custom plugin → how many arguments it is called with."""
 
 PluginFactory = Callable[[Any, "Handle"], Plugin]
-"""Of (args, handle). args: the plugin's args record of ``framework.args``; for a plugin without one the mapping that
+"""Of (args, handle). args: the plugin's args record; for a plugin without one the mapping that
 the configuration gives, None without.  Raises ConfigError for args it cannot work with."""
 
 

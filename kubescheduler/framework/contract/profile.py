@@ -82,7 +82,7 @@ class Profile(msgspec.Struct, frozen=True, eq=False):
     multi_point: tuple[Enabled, ...] = ()
     """In 1.36 the merged multiPoint list, whose weights count where the score point names none."""
     plugin_config: tuple[tuple[str, Any], ...] = ()
-    """(plugin, args) in order, defaults filled in; args is a record of ``framework.args``, or the mapping as written
+    """(plugin, args) in order, defaults filled in; args is the plugin's record, or the mapping as written
     for a plugin without one.
     """
     percentage_of_nodes_to_score: int | None = None

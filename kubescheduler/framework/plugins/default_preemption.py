@@ -10,8 +10,6 @@ import msgspec
 from clusterstate.objects import Pod
 from kubescheduler.core.preemption_choice import Preemption
 from kubescheduler.core.status import Status
-from kubescheduler.framework.args.document_schema import INT32, ArgsType, fields
-from kubescheduler.framework.args.field_errors import PERCENT, FieldError, invalid, plain
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.deciding.post_filter_plugins import (
@@ -38,6 +36,8 @@ from kubescheduler.framework.deciding.preemption_search import (
     preempt,
     unprotected,
 )
+from kubescheduler.framework.document_schema import INT32, ArgsType, fields
+from kubescheduler.framework.field_errors import PERCENT, FieldError, invalid, plain
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, UNSCHEDULABLE, InTreePlugin, PluginReason
 from kubescheduler.queue.queueing_hints import POD, Action, ClusterEvent, Registered
 

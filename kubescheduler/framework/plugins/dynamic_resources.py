@@ -37,12 +37,12 @@ from clusterstate.errors import ConfigError, SchedulingError
 from clusterstate.objects import Allocation, OwnerReference, PendingAllocation, Pod, ResourceClaim
 from kubecel.api_names import go_quote
 from kubescheduler.core.status import Code, Status
-from kubescheduler.framework.args.document_schema import GO_DURATION, ArgsType, fields
-from kubescheduler.framework.args.field_errors import INVALID, FieldError, forbidden, refuse
 from kubescheduler.framework.contract.cycle_state import CycleState, StateNotFoundError
 from kubescheduler.framework.contract.go_durations import SECOND, format_duration
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.profile import Point
+from kubescheduler.framework.document_schema import GO_DURATION, ArgsType, fields
+from kubescheduler.framework.field_errors import INVALID, FieldError, forbidden, refuse
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, UNSCHEDULABLE, InTreePlugin, PluginReason
 from kubescheduler.framework.plugins.signed_fields import sign_no_claims
 from kubescheduler.queue.queueing_hints import (

@@ -17,11 +17,11 @@ from clusterstate.selectors.pod_affinity import (
     TERMS_1_36,
     TermRules,
 )
-from kubescheduler.framework.args.document_schema import BOOL, INT32, ArgsType, Field, fields
-from kubescheduler.framework.args.field_errors import PERCENT, FieldError, invalid, refuse
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin, Sign
 from kubescheduler.framework.contract.profile import Point
+from kubescheduler.framework.document_schema import BOOL, INT32, ArgsType, Field, fields
+from kubescheduler.framework.field_errors import PERCENT, FieldError, invalid, refuse
 from kubescheduler.framework.plugins.plugin_record import (
     BY_NODE,
     UNRESOLVABLE,

@@ -20,11 +20,11 @@ from clusterstate.selectors.matching import (
 )
 from clusterstate.selectors.node_selection import preferred_weights, selects_nodes
 from clusterstate.snapshot import Snapshot
-from kubescheduler.framework.args.document_schema import INT32, ArgsType, Field, ListOf, Struct, fields, requirements
-from kubescheduler.framework.args.field_errors import INVALID, FieldError, node_selector, preferred_terms, refuse
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
+from kubescheduler.framework.document_schema import INT32, ArgsType, Field, ListOf, Struct, fields, requirements
+from kubescheduler.framework.field_errors import INVALID, FieldError, node_selector, preferred_terms, refuse
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
 from kubescheduler.framework.plugins.signed_fields import sign_node_affinity
 from kubescheduler.queue.queueing_hints import NEW_OR_LABELLED

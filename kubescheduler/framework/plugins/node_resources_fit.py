@@ -17,7 +17,10 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY
 from kubecel.api_names import worded_1_20, worded_1_36
-from kubescheduler.framework.args.document_schema import (
+from kubescheduler.framework.contract.handle import Handle
+from kubescheduler.framework.contract.plugin import ColumnPlugin
+from kubescheduler.framework.contract.profile import Point
+from kubescheduler.framework.document_schema import (
     CPU_AND_MEMORY,
     RESOURCES,
     SHAPE,
@@ -31,7 +34,7 @@ from kubescheduler.framework.args.document_schema import (
     fields,
     shape_errors,
 )
-from kubescheduler.framework.args.field_errors import (
+from kubescheduler.framework.field_errors import (
     FieldError,
     forbidden,
     invalid,
@@ -40,9 +43,6 @@ from kubescheduler.framework.args.field_errors import (
     required,
     unsupported,
 )
-from kubescheduler.framework.contract.handle import Handle
-from kubescheduler.framework.contract.plugin import ColumnPlugin
-from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import (
     BY_NODE,
     UNRESOLVABLE,

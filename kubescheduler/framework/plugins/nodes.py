@@ -17,11 +17,11 @@ from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubecel.api_names import go_quote
-from kubescheduler.framework.args.document_schema import TEXT, ArgsType, ListOf, fields
-from kubescheduler.framework.args.field_errors import FieldError, invalid, plain, refuse
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
+from kubescheduler.framework.document_schema import TEXT, ArgsType, ListOf, fields
+from kubescheduler.framework.field_errors import FieldError, invalid, plain, refuse
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, UNSCHEDULABLE, InTreePlugin, PluginReason
 from kubescheduler.framework.plugins.signed_fields import (
     sign_features,

@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 
 from clusterstate.errors import ConfigError
-from kubescheduler.framework.args.document_schema import NO_GATES, ArgsType, Struct
-from kubescheduler.framework.args.field_errors import FieldError
 from kubescheduler.framework.contract.plugin import PluginFactory
 from kubescheduler.framework.contract.profile import Enabled, Point
+from kubescheduler.framework.document_schema import NO_GATES, ArgsType, Struct
+from kubescheduler.framework.field_errors import FieldError
 from kubescheduler.queue.queueing_hints import Registered
 
 UNSCHEDULABLE = "Unschedulable"

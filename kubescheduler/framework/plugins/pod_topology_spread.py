@@ -18,7 +18,10 @@ from clusterstate.selectors.spread_constraints import (
     spread_rules_1_36,
 )
 from kubecel.api_names import worded_1_20, worded_1_36
-from kubescheduler.framework.args.document_schema import (
+from kubescheduler.framework.contract.handle import Handle
+from kubescheduler.framework.contract.plugin import ColumnPlugin, never_signed
+from kubescheduler.framework.contract.profile import Point
+from kubescheduler.framework.document_schema import (
     INT32,
     TEXT,
     ArgsType,
@@ -29,7 +32,7 @@ from kubescheduler.framework.args.document_schema import (
     fields,
     requirements,
 )
-from kubescheduler.framework.args.field_errors import (
+from kubescheduler.framework.field_errors import (
     FieldError,
     duplicate,
     forbidden,
@@ -39,9 +42,6 @@ from kubescheduler.framework.args.field_errors import (
     required,
     unsupported,
 )
-from kubescheduler.framework.contract.handle import Handle
-from kubescheduler.framework.contract.plugin import ColumnPlugin, never_signed
-from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, UNSCHEDULABLE, InTreePlugin, PluginReason
 from kubescheduler.framework.plugins.signed_fields import sign_no_constraints
 from kubescheduler.queue.queueing_hints import NODE, OWN_TOLERATIONS, POD, Action, ClusterEvent, Registered, picks

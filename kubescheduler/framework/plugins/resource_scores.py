@@ -13,7 +13,10 @@ import msgspec
 
 from clusterstate.errors import ConfigError
 from clusterstate.footprint import Footprint, spec_alone
-from kubescheduler.framework.args.document_schema import (
+from kubescheduler.framework.contract.handle import Handle
+from kubescheduler.framework.contract.plugin import ColumnPlugin
+from kubescheduler.framework.contract.profile import Point
+from kubescheduler.framework.document_schema import (
     CPU_AND_MEMORY,
     RESOURCES,
     SCORES,
@@ -23,10 +26,7 @@ from kubescheduler.framework.args.document_schema import (
     Shape,
     shape_errors,
 )
-from kubescheduler.framework.args.field_errors import PERCENT, FieldError, invalid, plain, refuse
-from kubescheduler.framework.contract.handle import Handle
-from kubescheduler.framework.contract.plugin import ColumnPlugin
-from kubescheduler.framework.contract.profile import Point
+from kubescheduler.framework.field_errors import PERCENT, FieldError, invalid, plain, refuse
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from priorities.capacity_ratio import capacity_ratio, capacity_ratio_evidence
 from priorities.normalize import curve, scaled

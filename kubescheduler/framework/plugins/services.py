@@ -16,10 +16,10 @@ from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_owners import default_selector_1_20, default_selector_1_36
 from clusterstate.snapshot import Snapshot
-from kubescheduler.framework.args.document_schema import TEXT, ArgsType, ListOf, fields
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
+from kubescheduler.framework.document_schema import TEXT, ArgsType, ListOf, fields
 from kubescheduler.framework.plugins.plugin_record import UNSCHEDULABLE, InTreePlugin, PluginReason
 from predicates.refusal_evidence import filter_evidence
 from predicates.service_affinity import check_service_affinity_1_20, explain_peers_1_20

@@ -51,12 +51,12 @@ from clusterstate.volumes.volume_decision import (
 )
 from kubecel.api_names import go_quote
 from kubescheduler.core.status import Code, Status
-from kubescheduler.framework.args.document_schema import INT64, SHAPE, ArgsType, Shape, fields, shape_errors
-from kubescheduler.framework.args.field_errors import INVALID, FieldError, invalid, plain, refuse
 from kubescheduler.framework.contract.cycle_state import CycleState, StateNotFoundError
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import PreFlight
 from kubescheduler.framework.contract.profile import Point
+from kubescheduler.framework.document_schema import INT64, SHAPE, ArgsType, Shape, fields, shape_errors
+from kubescheduler.framework.field_errors import INVALID, FieldError, invalid, plain, refuse
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
 from kubescheduler.framework.plugins.signed_fields import sign_volumes
 from kubescheduler.queue.queueing_hints import (

@@ -16,9 +16,9 @@ from kubescheduler.core.decision import Decision
 from kubescheduler.engine.placing import Change as ObjectChange
 from kubescheduler.engine.placing import place
 from kubescheduler.engine.spec import PodScheduler, cache_for
-from kubescheduler.inputs.manifest_builders import pod as pod_manifest
 from kubescheduler.lab.scene.scene import Change, Edit, Scene, verb
 from kubescheduler.lab.scene.scene_state import SceneFault, SceneState, manifest_of, with_objects
+from kubescheduler.manifest_builders import pod as pod_manifest
 from kubescheduler.sources.files import items_in
 
 MOST_COPIES = 5000

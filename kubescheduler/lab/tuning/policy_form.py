@@ -15,12 +15,12 @@ import msgspec
 from algorithmprovider import DEFAULT_PROVIDER, registry
 from algorithmprovider.registry import Registry
 from clusterstate.errors import ConfigError, nearest
-from kubescheduler.config.policy.policy_1_20_plugins import MANDATORY_PREDICATES, PREDICATES, PRIORITIES
-from kubescheduler.config.policy.policy_model import PREDICATE, PRIORITY, Policy, PriorityPolicy
+from kubescheduler.config.policy_1_20_plugins import MANDATORY_PREDICATES, PREDICATES, PRIORITIES
+from kubescheduler.config.policy_model import PREDICATE, PRIORITY, Policy, PriorityPolicy
 from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.engine.legacy_engine import LegacyEngine, policy_of_document
 from kubescheduler.engine.spec import EngineSpec, no_notice
-from kubescheduler.framework.args.document_schema import Struct
+from kubescheduler.framework.document_schema import Struct
 from kubescheduler.lab.tuning.form_rows import (
     CUSTOM_PAGE,
     POLICY,

@@ -11,12 +11,12 @@ import msgspec
 from algorithmprovider import DEFAULT_PROVIDER
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError, nearest
-from kubescheduler.config.component.config_schema import KIND
-from kubescheduler.config.component.load_config import component_document
+from kubescheduler.config.config_schema import KIND
+from kubescheduler.config.load_config import component_document
 from kubescheduler.engine.spec import EngineSpec, no_notice
-from kubescheduler.framework.args.document_schema import INT32
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Point
-from kubescheduler.framework.running.framework_runtime import Framework
+from kubescheduler.framework.document_schema import INT32
+from kubescheduler.framework.framework_runtime import Framework
 from kubescheduler.lab.tuning.form_rows import (
     CONFIG,
     CUSTOM_PAGE,

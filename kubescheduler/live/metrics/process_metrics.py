@@ -21,8 +21,8 @@ from clusterstate.usage import as_asked, is_hugepage_resource, pod_requests
 from kubescheduler.config.gates import Gate
 from kubescheduler.cycle.schedule_one import LoopParts, SchedulerLoop
 from kubescheduler.framework.contract.profile import Point
-from kubescheduler.framework.profiles.profile_map import Profiles
-from kubescheduler.framework.running.framework_runtime import Framework
+from kubescheduler.framework.framework_runtime import Framework
+from kubescheduler.framework.profile_map import Profiles
 from kubescheduler.live.metrics.loop_metrics import (
     CountedPlugins,
     LoopMetrics,

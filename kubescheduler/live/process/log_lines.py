@@ -20,9 +20,9 @@ from kubescheduler.core.decision import NO_NODES, Decision
 from kubescheduler.cycle.bindings import Binding
 from kubescheduler.cycle.failures import SCHEDULER_ERROR, FailureRecord
 from kubescheduler.cycle.schedule_one import PodAttempt
-from kubescheduler.live.informers.stored_objects import StoredObjects
 from kubescheduler.live.klog import LogLine, LogWriter, Severity, structured
 from kubescheduler.live.live_scheduler import LiveScheduler
+from kubescheduler.live.stored_objects import StoredObjects
 
 DETAILS, STEPS = 2, 3
 """Verbosity from which on every pod's outcome, and every step, is written."""

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from kubescheduler.config.component.format_1_20 import election_errors_1_20
-from kubescheduler.config.component.format_1_36 import election_errors_1_25
-from kubescheduler.framework.args.field_errors import FieldError, invalid, required
+from kubescheduler.config.format_1_20 import election_errors_1_20
+from kubescheduler.config.format_1_36 import election_errors_1_25
 from kubescheduler.framework.contract.profile import LeaderElection
+from kubescheduler.framework.field_errors import FieldError, invalid, required
 from kubescheduler.live.events import EventRules
 from kubescheduler.live.flags import Flag, FlagValues
-from kubescheduler.live.informers.informer_rules import InformerRules
+from kubescheduler.live.informer_rules import InformerRules
 from kubescheduler.live.klog import LogLine, Severity, structured
 from kubescheduler.live.leadership import ElectionRules, LockKind
 from kubescheduler.live.metrics.process_metrics import ReleaseMetrics

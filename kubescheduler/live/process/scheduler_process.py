@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from clusterstate.errors import KubeSchedulerError
 from kubescheduler.live.events import EventBroadcaster, EventRules
-from kubescheduler.live.informers.informers import ServerOutages
+from kubescheduler.live.informers import ServerOutages
 from kubescheduler.live.klog import LogWriter
 from kubescheduler.live.metrics.process_metrics import ProcessMetrics
 from kubescheduler.live.process.log_lines import AttemptLog, dump_lines

@@ -26,8 +26,7 @@ from kubescheduler.framework.contract.go_durations import SECOND
 from kubescheduler.framework.contract.handle import EventRecorder
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, LeaderElection
 from kubescheduler.live.events import EventBroadcaster, Surface
-from kubescheduler.live.informers.informers import Informers, ServerOutages
-from kubescheduler.live.informers.stored_objects import Inbox, StoredObjects
+from kubescheduler.live.informers import Informers, ServerOutages
 from kubescheduler.live.klog import LogWriter
 from kubescheduler.live.leadership import ElectionListener, ElectionTiming, LeaderElector, ResourceLock, resource_lock
 from kubescheduler.live.live_scheduler import Dependencies, LiveScheduler
@@ -38,6 +37,7 @@ from kubescheduler.live.process.process_options import LiveSettings
 from kubescheduler.live.process.release_live import LiveRelease
 from kubescheduler.live.serving.pages import MetricsSources
 from kubescheduler.live.serving.scheduler_servers import SchedulerServers, ServedProcess, ServingSettings
+from kubescheduler.live.stored_objects import Inbox, StoredObjects
 from kubescheduler.live.transport.api_client import ApiClient, ClientOptions, Limits
 from kubescheduler.live.transport.http_connections import HttpConnections
 from kubescheduler.live.transport.io_thread import IoThread, WallClock

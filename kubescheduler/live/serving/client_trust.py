@@ -18,9 +18,10 @@ import msgspec
 
 from clusterstate.errors import ConfigError
 from clusterstate.manifests.decode import Decoder
-from kubescheduler.live.informers.informer_rules import InformerKind, InformerRules
-from kubescheduler.live.informers.informers import Reflector, ServerOutage
-from kubescheduler.live.informers.stored_objects import (
+from kubescheduler.live.informer_rules import InformerKind, InformerRules
+from kubescheduler.live.informers import Reflector, ServerOutage
+from kubescheduler.live.klog import LogLine, error_line, warning_line
+from kubescheduler.live.stored_objects import (
     Key,
     Known,
     ObjectChange,
@@ -30,7 +31,6 @@ from kubescheduler.live.informers.stored_objects import (
     nothing_known,
     parse_name,
 )
-from kubescheduler.live.klog import LogLine, error_line, warning_line
 from kubescheduler.live.transport.api_answers import ApiError
 from kubescheduler.live.transport.api_client import ApiClient
 from kubescheduler.live.transport.io_thread import WallClock

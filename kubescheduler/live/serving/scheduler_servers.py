@@ -15,8 +15,8 @@ import msgspec
 
 from clusterstate.errors import ConfigError
 from kubescheduler.live.flags import Flag, FlagValues, written_value
-from kubescheduler.live.informers.informer_rules import InformerRules
-from kubescheduler.live.informers.informers import ServerOutages
+from kubescheduler.live.informer_rules import InformerRules
+from kubescheduler.live.informers import ServerOutages
 from kubescheduler.live.klog import LogLine, Severity, Verbosity, error_line, warning_line
 from kubescheduler.live.observers import AccessObserver
 from kubescheduler.live.serving.client_trust import RequestHeaders, TrustKeeper, TrustSettings, read_once, watch_trust

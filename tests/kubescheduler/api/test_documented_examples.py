@@ -22,7 +22,7 @@ from tests.support.releases_tried import RELEASES_TRIED
 
 MODULES = (
     "kubescheduler",
-    "kubescheduler.inputs.manifest_builders",
+    "kubescheduler.manifest_builders",
     *(f"kubescheduler.api.{path.stem}" for path in sorted(Path(whole_runs.__file__).parent.glob("[!_]*.py"))),
 )
 FUNCTIONS = [kubescheduler.compare, kubescheduler.simulate, kubescheduler.capacity, kubescheduler.migrate]

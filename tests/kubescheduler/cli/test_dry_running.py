@@ -23,7 +23,7 @@ from kubescheduler.cli.dry_running import DryRunOptions, dry_run
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.contract.profile import LeaderElection
 from kubescheduler.live.dry_run_process import DryRunProcess
-from kubescheduler.live.informers.informer_rules import KINDS_1_36
+from kubescheduler.live.informer_rules import KINDS_1_36
 from kubescheduler.live.process.process_options import LiveSettings, ServerSettings
 from kubescheduler.live.serving.scheduler_servers import ServingSettings
 from kubescheduler.releases.lookup import live_release

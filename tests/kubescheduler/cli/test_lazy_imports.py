@@ -47,12 +47,15 @@ WITHOUT_LEGACY = (
 """What 1.36 does without: rules of earlier releases, and what only a loop needs."""
 
 WITHOUT_PLUGINS = (
-    "kubescheduler.config.component",
+    "kubescheduler.config.component_format",
+    "kubescheduler.config.config_schema",
+    "kubescheduler.config.load_config",
     "kubescheduler.config.v1alpha1",
     "kubescheduler.cycle",
     "kubescheduler.extender.client",
     "kubescheduler.framework.plugins",
-    "kubescheduler.framework.profiles",
+    "kubescheduler.framework.plugin_loading",
+    "kubescheduler.framework.profile_map",
     "kubescheduler.queue.entry",
 )
 """What releases of predicates and priorities do without where nobody asks for it."""
@@ -91,20 +94,20 @@ CASES = {
     "help": (("--help",), HELP, 40),
     "help of a command": (("schedule", "--help"), HELP, 30),
     "version": (("--version",), HELP, 12),
-    "schedule 1.4": ((*SCHEDULE, "1.4"), (*DECIDING, *WITHOUT_PLUGINS[:3]), 290),
+    "schedule 1.4": ((*SCHEDULE, "1.4"), (*DECIDING, *WITHOUT_PLUGINS[:5]), 290),
     "schedule 1.16": ((*SCHEDULE, "1.16"), (*DECIDING, *WITHOUT_PLUGINS), 292),
     "schedule 1.20": ((*SCHEDULE, "1.20"), (*DECIDING, "kubescheduler.cycle", "kubescheduler.queue.entry"), 460),
     "schedule 1.36": ((*SCHEDULE, "1.36"), (*DECIDING, *WITHOUT_LEGACY), 456),
-    "evaluate 1.4": (("evaluate", "--release", "1.4"), (*DECIDING, *WITHOUT_PLUGINS[:3]), 250),
+    "evaluate 1.4": (("evaluate", "--release", "1.4"), (*DECIDING, *WITHOUT_PLUGINS[:5]), 250),
     "evaluate 1.16": (("evaluate", "--release", "1.16"), (*DECIDING, *WITHOUT_PLUGINS), 254),
     "evaluate 1.36": (("evaluate", "--release", "1.36"), (*DECIDING, *WITHOUT_LEGACY), 413),
     "simulate 1.16": (
         (*SIMULATE, "1.16"),
-        (*PRINTED_ONLY, *WITHOUT_PLUGINS[:2], "kubescheduler.framework.profiles"),
+        (*PRINTED_ONLY, *WITHOUT_PLUGINS[:4], "kubescheduler.framework.profile_map"),
         362,
     ),
     "simulate 1.36": ((*SIMULATE, "1.36"), (*PRINTED_ONLY, *WITHOUT_LEGACY[3:]), 495),
-    "capacity": (("capacity", "cluster.yaml", "--pod", "pod.yaml"), (*DECIDING, *WITHOUT_PLUGINS[:3]), 294),
+    "capacity": (("capacity", "cluster.yaml", "--pod", "pod.yaml"), (*DECIDING, *WITHOUT_PLUGINS[:5]), 294),
     "registry": (("registry", "--release", "1.16"), DECIDING, 300),
 }
 """Arguments, what may not be imported, and how many modules of this project may be."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kubescheduler.config.component.load_config import component_config_from, read_component_config
+from kubescheduler.config.load_config import component_config_from, read_component_config
 from kubescheduler.releases.names import RELEASE_NAMES
 from tests.kubescheduler.cli.conftest import ROOT, Run
 from tests.support.configuring.component_build import format_of

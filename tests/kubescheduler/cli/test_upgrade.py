@@ -13,7 +13,7 @@ from kubescheduler import upgrade as asked
 from kubescheduler.cli import output
 from kubescheduler.cli.compare_output import rendered_upgrade
 from kubescheduler.cli.output import Screen, columns
-from kubescheduler.config.component.load_config import component_config_from
+from kubescheduler.config.load_config import component_config_from
 from tests.kubescheduler.cli.conftest import Run
 from tests.support.configuring.component_build import format_of
 

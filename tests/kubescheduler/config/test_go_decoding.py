@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from clusterstate.errors import ConfigError
-from kubescheduler.config.policy.policy_1_16 import GATED
+from kubescheduler.config.policy_1_16 import GATED
 from kubescheduler.engine.spec import EngineSpec
 
 EXTENDER = {"urlPrefix": "http://127.0.0.1:9", "filterVerb": "filter", "apiVersion": "v1beta1"}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from clusterstate.errors import ConfigError
-from kubescheduler.config.component.component_format import ConfigMapName, Lifted
+from kubescheduler.config.component_format import ConfigMapName, Lifted
 from kubescheduler.config.v1alpha1 import V1Alpha1Config, lifted_v1alpha1, read_v1alpha1, v1alpha1_document
 from kubescheduler.engine.spec import EngineSpec, engine_for, no_notice
 from kubescheduler.framework.contract.profile import LeaderElection, Point, SchedulerConfig

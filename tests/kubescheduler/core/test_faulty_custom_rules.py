@@ -15,7 +15,7 @@ from clusterstate.errors import InputError
 from clusterstate.objects import Pod
 from kubescheduler.core.status import Status
 from kubescheduler.engine.spec import EngineSpec, PodScheduler, cache_for, no_notice
-from kubescheduler.framework.profiles.plugin_loading import PluginOption
+from kubescheduler.framework.plugin_loading import PluginOption
 from tests.support.releases_tried import FRAMEWORKS_TRIED, LEGACY_TRIED
 
 POLICY = {"kind": "Policy", "apiVersion": "v1"}

@@ -21,7 +21,7 @@ from kubescheduler.engine.engine_flags import EngineFlags, max_pd_volumes
 from kubescheduler.engine.evaluate_protocol import CONFIGURATION_FIELDS, Scenario
 from kubescheduler.engine.legacy_engine import algorithm_for, algorithm_from_files
 from kubescheduler.engine.spec import EngineSpec, PodScheduler, engine_for
-from kubescheduler.framework.profiles.plugin_loading import with_plugin
+from kubescheduler.framework.plugin_loading import with_plugin
 from kubescheduler.releases.lookup import RELEASES, release_named
 from tests.support.build import make_node, make_pod, resources
 from tests.support.references.formulas import hold_to_evidence

@@ -16,7 +16,7 @@ from kubescheduler.engine.framework_engine import FrameworkEngine, unused_plugin
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.profile import Point
-from kubescheduler.framework.profiles.plugin_loading import PluginOption, with_plugin
+from kubescheduler.framework.plugin_loading import PluginOption, with_plugin
 from kubescheduler.releases.names import RELEASE_NAMES
 from tests.support.build import make_node, make_pod
 

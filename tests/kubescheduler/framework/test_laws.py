@@ -25,7 +25,7 @@ from kubescheduler.framework.contract.runner_results import PreFilterOutcome
 from kubescheduler.framework.deciding.filter_plugins import Filtering
 from kubescheduler.framework.deciding.find_nodes import answers, outside_1_32
 from kubescheduler.framework.deciding.profile_attempt import FrameworkScheduler
-from kubescheduler.framework.running.framework_runtime import Framework
+from kubescheduler.framework.framework_runtime import Framework
 from kubescheduler.releases.lookup import release_named
 from predicates.types import FitPredicate
 from priorities.types import MAX_NODE_SCORE, PriorityConfig, PriorityError

@@ -13,7 +13,7 @@ from benchmarks.hints import holds
 from clusterstate.objects import Pod
 from clusterstate.quantity import parse_quantity
 from kubescheduler.engine.spec import EngineSpec, no_notice
-from kubescheduler.framework.profiles.plugin_loading import PluginOption
+from kubescheduler.framework.plugin_loading import PluginOption
 from kubescheduler.hinting import hint_search
 from kubescheduler.hinting.hint_search import LONGEST, OTHERS, short_hints
 from kubescheduler.hinting.proposals import Hint, PodHints, manifests_of

@@ -9,8 +9,8 @@ from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.contract.cycle_state import Timekeeper
 from kubescheduler.framework.contract.handle import at_once
 from kubescheduler.framework.contract.observer import Observer
-from kubescheduler.live.informers.stored_objects import Inbox, ObjectChange, Stored, StoredObjects
 from kubescheduler.live.live_scheduler import ATTEMPTS, Dependencies, LiveScheduler, unreported
+from kubescheduler.live.stored_objects import Inbox, ObjectChange, Stored, StoredObjects
 from tests.support.build import make_node, make_pod
 from tests.support.deciders import Recorder
 

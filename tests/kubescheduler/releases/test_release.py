@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from clusterstate.errors import ConfigError
-from kubescheduler.config.component.load_config import default_config
+from kubescheduler.config.load_config import default_config
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.releases import edits, v1_36
 from kubescheduler.releases.edits import after, change

@@ -16,7 +16,7 @@ from clusterstate.errors import DecodeError
 from clusterstate.objects import FrozenMap, Pod, ResourceClaimStatus
 from kubescheduler.cli.cluster_files import mirrored_inputs
 from kubescheduler.live.dry_run_process import TrafficMirror
-from kubescheduler.live.informers.stored_objects import ObjectChange
+from kubescheduler.live.stored_objects import ObjectChange
 from kubescheduler.live.transport.io_thread import WallClock
 from kubescheduler.simulation.mirrored_traffic import MirroredTraffic
 from kubescheduler.simulation.workload import Workload

@@ -20,7 +20,7 @@ from clusterstate.objects import (
     ResourceClaim,
 )
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.live.informers.informer_rules import KINDS_1_36
+from kubescheduler.live.informer_rules import KINDS_1_36
 from kubescheduler.simulation.simulation import Simulation
 from kubescheduler.simulation.timeline import CHOICES, came_later, replayed
 from kubescheduler.simulation.workload import Arrival, ObjectUpdate, Workload

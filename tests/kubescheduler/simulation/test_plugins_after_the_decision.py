@@ -11,7 +11,7 @@ from clusterstate.cache import ClusterCache
 from clusterstate.objects import Pod
 from kubescheduler.core.status import Code, Status
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.framework.profiles.plugin_loading import with_plugin
+from kubescheduler.framework.plugin_loading import with_plugin
 from kubescheduler.simulation.simulation import Simulation
 from kubescheduler.simulation.simulation_report import Report
 from kubescheduler.simulation.timeline import PATIENCE, Kind, RunEvent

@@ -16,8 +16,8 @@ from clusterstate.objects import Affinity, Pod
 from kubescheduler.core.status import Status
 from kubescheduler.engine.framework_engine import ProfiledScheduler
 from kubescheduler.engine.spec import EngineSpec, PodScheduler
-from kubescheduler.framework.profiles.plugin_loading import with_plugin
-from kubescheduler.framework.profiles.profile_map import order_of
+from kubescheduler.framework.plugin_loading import with_plugin
+from kubescheduler.framework.profile_map import order_of
 from kubescheduler.simulation.simulation import Simulation
 from kubescheduler.simulation.simulation_report import Report
 from kubescheduler.simulation.workload import Arrival, NodeArrival, Workload

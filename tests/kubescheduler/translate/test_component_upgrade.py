@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubescheduler.config.component.load_config import component_config_from
+from kubescheduler.config.load_config import component_config_from
 from kubescheduler.framework.contract.profile import Point, SchedulerConfig
 from kubescheduler.releases import v1_36
 from kubescheduler.translate.translating import translation_document

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from clusterstate.errors import ConfigError
-from kubescheduler.config.component.load_config import component_config_from
+from kubescheduler.config.load_config import component_config_from
 from kubescheduler.framework.contract.profile import Point, Profile
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.translate.translating import translation_yaml

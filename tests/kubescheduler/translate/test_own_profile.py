@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from clusterstate.errors import ConfigError
-from kubescheduler.config.component.load_config import component_config_from
+from kubescheduler.config.load_config import component_config_from
 from kubescheduler.framework.contract.profile import Profile
 from kubescheduler.releases.lookup import RELEASES
 from kubescheduler.translate.policy_source import provider_source

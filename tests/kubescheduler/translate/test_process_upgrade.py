@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from clusterstate.errors import ConfigError
-from kubescheduler.config.component.load_config import component_config_from
+from kubescheduler.config.load_config import component_config_from
 from kubescheduler.framework.contract.profile import Point, SchedulerConfig
 from kubescheduler.releases.lookup import release_named
 from tests.support.configuring.translating import POLICY, configmap, configuration, deployment, moved, told_of

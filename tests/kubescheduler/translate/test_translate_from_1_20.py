@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kubescheduler.config.component.load_config import component_config_from
+from kubescheduler.config.load_config import component_config_from
 from kubescheduler.releases.lookup import RELEASES
 from kubescheduler.translate.policy_source import policy_source, provider_source
 from kubescheduler.translate.translating import translate

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from clusterstate.errors import ConfigError
-from kubescheduler.config.component.load_config import component_config_from
+from kubescheduler.config.load_config import component_config_from
 from kubescheduler.engine.evaluate_protocol import Scenario
 from kubescheduler.releases.lookup import RELEASES
 from kubescheduler.translate.policy_source import Source, policy_source, provider_source

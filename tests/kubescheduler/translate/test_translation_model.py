@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from clusterstate.errors import ConfigError
-from kubescheduler.config.component.load_config import component_config_from
+from kubescheduler.config.load_config import component_config_from
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.plugin_record import points_by_plugin
 from kubescheduler.releases.names import place

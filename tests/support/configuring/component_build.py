@@ -9,10 +9,10 @@ import pytest
 
 from clusterstate.errors import ConfigError
 from clusterstate.objects import NodeSelectorTerm, PreferredSchedulingTerm, Requirement, TopologySpreadConstraint
-from kubescheduler.config.component.component_format import ComponentFormat
-from kubescheduler.config.component.load_config import component_config_from
-from kubescheduler.framework.args.document_schema import CPU_AND_MEMORY
+from kubescheduler.config.component_format import ComponentFormat
+from kubescheduler.config.load_config import component_config_from
 from kubescheduler.framework.contract.profile import Enabled, PluginSet, Point, Profile, SchedulerConfig
+from kubescheduler.framework.document_schema import CPU_AND_MEMORY
 from kubescheduler.framework.plugins.node_affinity import AddedAffinity, NodeAffinityArgs
 from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitArgs, ScoringStrategy
 from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs

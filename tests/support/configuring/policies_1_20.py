@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from clusterstate.errors import ConfigError
-from kubescheduler.config.policy.policy_1_20 import checked_policy_config_1_20, policy_config_1_20
-from kubescheduler.config.policy.policy_1_20_plugins import profile_for_provider_1_20
+from kubescheduler.config.policy_1_20 import checked_policy_config_1_20, policy_config_1_20
+from kubescheduler.config.policy_1_20_plugins import profile_for_provider_1_20
 from kubescheduler.releases import v1_20
 from kubescheduler.releases.lookup import RELEASES
 

@@ -11,8 +11,8 @@ from clusterstate.manifests.kinds import KINDS
 from clusterstate.objects import Pod
 from kubescheduler.comparison.dry_run_results import DryRunResults, RealChoices
 from kubescheduler.engine.spec import EngineSpec, PodScheduler
-from kubescheduler.live.informers.stored_objects import Inbox, ObjectChange
 from kubescheduler.live.shadow_scheduler import ShadowScheduler
+from kubescheduler.live.stored_objects import Inbox, ObjectChange
 from tests.support.live.live_cluster import StoodClock
 
 

@@ -27,7 +27,7 @@ from kubescheduler.cli.whole_run import with_hints
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.contract.profile import LeaderElection
 from kubescheduler.live.flags import parse_flags
-from kubescheduler.live.informers.informers import Informers
+from kubescheduler.live.informers import Informers
 from kubescheduler.live.klog import LogWriter
 from kubescheduler.live.process.process_options import CommandLine, LiveSettings, ServerSettings, settings_of
 from kubescheduler.live.process.scheduler_process import SchedulerProcess

@@ -16,7 +16,7 @@ from typing import Any
 import attrs
 import trustme
 
-from kubescheduler.live.informers.informers import ServerOutages
+from kubescheduler.live.informers import ServerOutages
 from kubescheduler.live.klog import LogLine, Verbosity, error_line
 from kubescheduler.live.observers import AccessObserver
 from kubescheduler.live.serving.pages import MetricsSources

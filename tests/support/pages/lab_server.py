@@ -13,10 +13,10 @@ from typing import Any
 
 import attrs
 
-from kubescheduler.lab.server.lab_application import PAGE, LabApplication, LabParts, serve_until
-from kubescheduler.lab.server.lab_sessions import ServerLimits
-from kubescheduler.lab.server.request_guard import AllowedHosts, Listening
-from kubescheduler.lab.server.scene_process import Opens, SceneCode
+from kubescheduler.lab.lab_application import PAGE, LabApplication, LabParts, serve_until
+from kubescheduler.lab.lab_sessions import ServerLimits
+from kubescheduler.lab.request_guard import AllowedHosts, Listening
+from kubescheduler.lab.scene_process import Opens, SceneCode
 
 TOKEN = "a-token-for-tests-only"
 

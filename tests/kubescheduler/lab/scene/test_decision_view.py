@@ -13,7 +13,7 @@ import pytest
 import kubescheduler as ks
 from kubescheduler.cli import run
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.framework.profiles.plugin_loading import plugin_option
+from kubescheduler.framework.plugin_loading import plugin_option
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_state import side_of
 from kubescheduler.lab.scene.verbs import VERBS

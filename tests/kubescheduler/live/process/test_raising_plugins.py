@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.framework.profiles.plugin_loading import with_plugin
+from kubescheduler.framework.plugin_loading import with_plugin
 from tests.support.apiserver import FrontServer
 from tests.support.custom.extender_process import extender
 from tests.support.live.live_cluster import NODES, PODS, a_node, a_pod, running

@@ -14,10 +14,10 @@ from aiohttp import web
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.contract.go_durations import SECOND
 from kubescheduler.live.events import EventBroadcaster, Surface
-from kubescheduler.live.informers.stored_objects import StoredObjects
 from kubescheduler.live.klog import LogWriter
 from kubescheduler.live.leadership import LEADER_ANNOTATION
 from kubescheduler.live.process.scheduler_process import look_up_events
+from kubescheduler.live.stored_objects import StoredObjects
 from kubescheduler.live.transport.api_client import ApiClient
 from kubescheduler.live.transport.io_thread import IoThread
 from kubescheduler.releases.lookup import live_release, recorded_processes

@@ -1,1 +1,0 @@
-"""KubeSchedulerConfiguration: text in, completed configuration out, and back."""

@@ -1,1 +1,0 @@
-"""What users name, read in one place: files, texts, manifests, objects; clusters and pods of them."""

@@ -1,0 +1,308 @@
+"""The lab's server as an ASGI application: the page's files, its questions, and its event streams."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import hashlib
+import signal
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import uvicorn
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from kubescheduler.lab.lab_sessions import (
+    AskedVerbs,
+    ServerLimits,
+    Sessions,
+    event_stream,
+    gone_stream,
+    problems_answer,
+)
+from kubescheduler.lab.request_guard import AllowedHosts, RequestGuard
+from kubescheduler.lab.scene_process import SceneCode, SceneProcesses
+
+MEDIA_TYPES: Mapping[str, str] = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".mjs": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+    ".ico": "image/x-icon",
+    ".json": "application/json",
+    ".webmanifest": "application/manifest+json",
+    ".map": "application/json",
+    ".toml": "text/plain; charset=utf-8",
+    ".txt": "text/plain; charset=utf-8",
+    ".md": "text/plain; charset=utf-8",
+    ".woff2": "font/woff2",
+    "": "text/plain; charset=utf-8",
+}
+"""By a file's suffix; nothing else is served. Files without one are licences."""
+
+START = "index.html"
+SMALL = 500
+"""Bytes below which packing gains nothing."""
+
+
+class PageFile(msgspec.Struct, frozen=True):
+    """A file as it is served."""
+
+    content: bytes
+    """Its bytes."""
+    packed: bytes | None
+    """The same by gzip; None where that is no smaller."""
+    media_type: str
+    """Its Content-Type."""
+    digest: str
+    """SHA-256 of the bytes, in hexadecimal."""
+    stamp: tuple[int, int]
+    """(time of its last change in ns, size in bytes) when it was read."""
+
+
+class PageFiles:
+    """The files below a folder, by their paths in addresses."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._paths: dict[str, Path] = {}
+        self._read: dict[str, PageFile] = {}
+
+    def find(self, path: str) -> PageFile | None:
+        """The file of an address's path without its first slash; empty is the page itself. None: there is none.
+
+        The path is only looked up among those of the files that are there, never joined to the folder.
+        """
+        name = path or START
+        if name not in self._paths:
+            self._paths = dict(self._listed())
+        found = self._paths.get(name)
+        if found is None:
+            return None
+        try:
+            about = found.stat()
+            stamp = (about.st_mtime_ns, about.st_size)
+            if name not in self._read or self._read[name].stamp != stamp:
+                self._read[name] = _page_file(found.read_bytes(), found.suffix, stamp)
+        except OSError:
+            self._read.pop(name, None)
+            return None
+        return self._read[name]
+
+    def _listed(self) -> list[tuple[str, Path]]:
+        """(path in an address, file); links that lead out of the folder are left out."""
+        root = self._folder.resolve()
+        return [
+            (one.relative_to(root).as_posix(), one)
+            for one in root.rglob("*")
+            if one.suffix in MEDIA_TYPES
+            and one.is_file()
+            and one.resolve().is_relative_to(root)
+            and not any(part.startswith((".", "__")) for part in one.relative_to(root).parts)
+        ]
+
+
+def _page_file(content: bytes, suffix: str, stamp: tuple[int, int]) -> PageFile:
+    packed = gzip.compress(content, 9, mtime=0) if len(content) > SMALL else None
+    smaller = packed if packed is not None and len(packed) < len(content) else None
+    return PageFile(content, smaller, MEDIA_TYPES[suffix], hashlib.sha256(content).hexdigest(), stamp)
+
+
+PAGE = Path(__file__).parent / "page"
+"""The page's files in the package."""
+
+FOR_GOOD = "public, max-age=31536000, immutable"
+ASK_AGAIN = "no-cache"
+NOT_KEPT = "no-store"
+HASH_DIGITS = 12
+"""Hexadecimal digits of a file's hash that an address needs for its answer to be kept for good."""
+
+
+class LabParts(msgspec.Struct, frozen=True):
+    """What a server is made of."""
+
+    code: SceneCode
+    """What the processes of scenes run."""
+    token: str
+    """What every question has to show."""
+    hosts: AllowedHosts
+    """What the page's address can be."""
+    shared: Mapping[str, Callable[[], Mapping[str, Any]]] = msgspec.field(default_factory=dict)
+    """Verb → what is answered alike to every tab."""
+    limits: ServerLimits = msgspec.field(default_factory=ServerLimits)
+    """How much it takes on."""
+    page: Path = PAGE
+    """The folder of the page."""
+
+
+class LabApplication:
+    """Answers the page; see ``asgi``. To be made before there are threads, and before it listens: processes are forked
+    from what there is then."""
+
+    def __init__(self, parts: LabParts) -> None:
+        self._parts = parts
+        self.sessions = Sessions(parts.limits)
+        """The tabs."""
+        self._processes = SceneProcesses(parts.code)
+        verbs, unexpected = frozenset(parts.code.verbs), parts.code.unexpected
+        self._asked = AskedVerbs(verbs, parts.shared, self._processes, self.sessions, parts.limits, unexpected)
+        self._files = PageFiles(parts.page)
+
+    def asgi(self) -> RequestGuard:
+        """The application, behind what keeps strangers out."""
+        routes = [
+            Route("/api/events", self._events, methods=["GET"]),
+            Route("/api/{verb}", self._asked.answer, methods=["POST"]),
+            Route("/{path:path}", self._file, methods=["GET", "HEAD"]),
+        ]
+        handlers: dict[Any, Any] = {HTTPException: _plain_error, Exception: _hidden_error}
+        starlette = Starlette(routes=routes, exception_handlers=handlers)
+        starlette.router.redirect_slashes = False
+        return RequestGuard(starlette, self._parts.hosts, self._parts.token.encode())
+
+    async def watch(self) -> None:
+        """Looks at the files that scenes watch, and drops idle sessions, until it is cancelled."""
+        while True:
+            await asyncio.sleep(self._parts.limits.watching)
+            self.sessions.drop_idle()
+            await asyncio.gather(*map(self._asked.look_at_files, self.sessions.all()))
+
+    def close(self) -> None:
+        """Ends all tabs and their processes."""
+        self.sessions.close()
+        self._processes.close()
+
+    async def _file(self, request: Request) -> Response:
+        found = await asyncio.to_thread(self._files.find, request.path_params["path"])
+        if found is None:
+            return problems_answer(404, "there is no such file")
+        return _file_answer(request, found)
+
+    async def _events(self, request: Request) -> Response:
+        session = self.sessions.find(request.query_params.get("tab", ""))
+        if session is None:  # not a status of an error, after which the page could not tell why it hears nothing
+            return _stream(gone_stream())
+        if len(session.listeners) >= self._parts.limits.streams:
+            return problems_answer(429, "too many event streams of one tab")
+        return _stream(event_stream(session, self._parts.limits.heartbeat))
+
+
+def _stream(events: AsyncIterator[bytes]) -> StreamingResponse:
+    return StreamingResponse(events, media_type="text/event-stream", headers={"cache-control": NOT_KEPT})
+
+
+def _file_answer(request: Request, found: PageFile) -> Response:
+    packed = found.packed is not None and "gzip" in request.headers.get("accept-encoding", "").lower()
+    tag = f'"{found.digest[:32]}{"-gzip" if packed else ""}"'
+    version = request.query_params.get("v", "")
+    known = len(version) >= HASH_DIGITS and found.digest.startswith(version)
+    headers = {"etag": tag, "vary": "accept-encoding", "cache-control": FOR_GOOD if known else ASK_AGAIN}
+    if tag in [one.strip().removeprefix("W/") for one in request.headers.get("if-none-match", "").split(",")]:
+        return Response(status_code=304, headers=headers)
+    if packed:
+        headers["content-encoding"] = "gzip"
+    content = found.packed if packed and found.packed is not None else found.content
+    return Response(content, media_type=found.media_type, headers=headers)
+
+
+async def _plain_error(_: Request, error: Exception) -> Response:
+    """What the router refuses, without a word on what is there."""
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    headers = error.headers if isinstance(error, HTTPException) else None
+    return problems_answer(status, "not found" if status == 404 else "refused", headers=headers)
+
+
+async def _hidden_error(_: Request, __: Exception) -> Response:
+    """A fault in the server itself: nothing of it is shown."""
+    return problems_answer(500, "a fault in the server")
+
+
+GRACE = 2
+"""Seconds that answers have to go out once the server ends."""
+
+
+class _Server(uvicorn.Server):
+    """Leaves signals to ``serve``."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def serve(lab: LabApplication, bound: socket.socket, ready: Callable[[], None]) -> None:
+    """Answers on a listening socket until SIGINT or SIGTERM; a second signal ends the process at once.
+
+    ready: is called once it answers. For the main thread.
+    """
+
+    async def until_signal() -> None:
+        ending, loop = asyncio.Event(), asyncio.get_running_loop()
+        with _signals(lambda: loop.call_soon_threadsafe(ending.set)):
+            await serve_until(ending, lab, bound, ready)
+
+    asyncio.run(until_signal())
+
+
+async def serve_until(
+    ending: asyncio.Event, lab: LabApplication, bound: socket.socket, ready: Callable[[], None]
+) -> None:
+    """Answers on a listening socket until the event is set; then event streams end, and what runs is stopped."""
+    config = uvicorn.Config(
+        lab.asgi(),
+        http="h11",
+        loop="asyncio",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        log_level="critical",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=GRACE,
+    )
+    server = _Server(config)
+    watching = asyncio.ensure_future(lab.watch())
+    with bound:
+        bound.setblocking(False)
+        serving = asyncio.ensure_future(server.serve([bound]))
+        while not server.started and not serving.done():
+            await asyncio.sleep(0.005)
+        if server.started:
+            ready()
+            await ending.wait()
+        server.should_exit = True
+        watching.cancel()
+        lab.close()
+        await serving
+
+
+@contextmanager
+def _signals(end: Callable[[], Any]) -> Iterator[None]:
+    """The first signal asks to end, the second is as it was before: it interrupts."""
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.getsignal(number) for number in numbers}
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    def first(*_: object) -> None:
+        restore()
+        end()
+
+    for number in numbers:
+        signal.signal(number, first)
+    try:
+        yield
+    finally:
+        restore()

@@ -1,1 +1,0 @@
-"""What the scheduler reads of the cluster: lists and watches that end up as changes in order."""

@@ -1,1 +1,0 @@
-"""Tools for assistants: what ``tools`` answers, served by the Model Context Protocol."""
