@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any, Self
 
-from clusterstate.devices.resource_claims import extended_claim_owner
+from clusterstate.cluster_objects import KEPT, ClusterObjects
 from clusterstate.errors import ConfigError, DecodeError
 from clusterstate.manifests.decode import Item
 from clusterstate.manifests.fields import strictness_of
@@ -40,6 +40,7 @@ from kubescheduler.given import (
     wrong_type,
 )
 from kubescheduler.releases.lookup import release_named
+from kubescheduler.simulation.pod_claims import given_back, made_for, with_claims_of
 from kubescheduler.sources.cluster_input import UnreadableManifests, check_references, kind_of, no_collection
 
 if TYPE_CHECKING:
@@ -288,24 +289,26 @@ class Cluster(CopiedAsItself):
     # Each raises DecodeError for a name that the cluster does not have.
 
     def without_node(self, *names: str) -> Self:
-        """Without nodes. Their pods wait for another, but those of a DaemonSet are gone with the node.
+        """Without nodes. Their pods wait for another, but those of a DaemonSet are gone with the node. What becomes of
+        claims is as for ``without_pod``.
 
         >>> cluster = Cluster().node("a").node("b").pod("web-1", node="a")
         >>> [pod.key for pod in cluster.without_node("a").pending()]
         ['default/web-1']
         """
         gone: dict[Key, Edit | None] = {self._known("Node", name).key: None for name in names}
-        return self._changed({**gone, **self._pods_off(names)})
+        return self._ended({**gone, **self._pods_off(names)})
 
     def drained(self, *names: str) -> Self:
-        """With nodes that take no more pods and whose pods wait for another; those of a DaemonSet stay.
+        """With nodes that take no more pods and whose pods wait for another; those of a DaemonSet stay. What becomes of
+        claims is as for ``without_pod``.
 
         >>> cluster = Cluster().node("a").pod("web-1", node="a").drained("a")
         >>> cluster.nodes[0].unschedulable, len(cluster.pending())
         (True, 1)
         """
         leaving = {key: edit for key, edit in self._pods_off(names).items() if edit is not None}
-        return self._nodes(names, manifest_builders.cordoned)._changed(leaving)
+        return self._nodes(names, manifest_builders.cordoned)._ended(leaving)
 
     def cordoned(self, *names: str) -> Self:
         """With nodes that take no more pods.
@@ -369,22 +372,22 @@ class Cluster(CopiedAsItself):
     def without_pod(self, *names: str) -> Self:
         """Without pods, named ``namespace/name``, or ``name`` in the namespace default.
 
+        Claims that were made for a pod alone go with it, and the devices of a claim that nobody else uses are free.
+        A pod that waits again has such claims anew; those of a StatefulSet's stay.
+
         >>> len(Cluster().node("a").pod("web-1", node="a").without_pod("web-1").pods)
         0
         """
-        return self._changed({self._known("Pod", name).key: None for name in names})
+        return self._ended({self._known("Pod", name).key: None for name in names})
 
     def unbound(self, *names: str) -> Self:
-        """With running pods that are pending again, as if they had just been created.
+        """With running pods that are pending again, as if they had just been created; claims are as for
+        ``without_pod``.
 
         >>> [pod.key for pod in Cluster().node("a").pod("web-1", node="a").unbound("web-1").pending()]
         ['default/web-1']
         """
-        pods = {self._known("Pod", name).key: manifest_builders.unbound for name in names}
-        uids = {entry.obj.metadata.uid for entry in self._entries if entry.key in pods}
-        # What the scheduler made for their extended resources goes with them.
-        made = {entry.key: None for entry in self._entries if extended_claim_owner(entry.obj) in uids}
-        return self._changed({**pods, **made})
+        return self._ended({self._known("Pod", name).key: manifest_builders.unbound for name in names})
 
     def bound(self, name: str, node: str) -> Self:
         """With a pending pod that runs on a node.
@@ -411,7 +414,8 @@ class Cluster(CopiedAsItself):
         """With so many pods like one: further ones are pending copies, and those there are too many of are gone.
 
         name: of a pod, or of the controller that owns the pods (``namespace/name``, or ``name`` in the namespace
-        default). Pending pods go first, then the last ones.
+        default). Pending pods go first, then the last ones. A copy has claims of its own where the pod has some;
+        what becomes of claims of those that go is as for ``without_pod``.
 
         >>> cluster = Cluster().node("a").pod("web", node="a", cpu=1)
         >>> [pod.key for pod in cluster.scaled("web", 3).pending()]
@@ -420,11 +424,11 @@ class Cluster(CopiedAsItself):
         pods = self._replicas(name)
         order = sorted(pods, key=lambda pod: not pod.node_name)
         if replicas <= len(order):
-            return self._changed({key_of(pod): None for pod in order[replicas:]})
+            return self._ended({key_of(pod): None for pod in order[replicas:]})
         first = order[0].metadata
         model = manifest_builders.unbound(self._known("Pod", key_of(order[0])[1]).manifest())
         taken = {pod.metadata.name for pod in self.pods if pod.metadata.namespace == first.namespace}
-        return self.add(_copies(model, first.name, taken, replicas - len(order)))
+        return self._claimed(order[0], _copies(model, first.name, taken, replicas - len(order)))
 
     def with_manifest(self, kind: str, name: str, manifest: Manifest) -> Self:
         """With another manifest for an object: its kind, and ``namespace/name`` or the name, stay.
@@ -626,6 +630,44 @@ class Cluster(CopiedAsItself):
         by_key = dict(zip(edited, fresh, strict=True))
         kept = (entry for entry in self._entries if changes.get(entry.key, entry) is not None)
         return self._of(Entries(by_key.get(entry.key, entry) for entry in kept))
+
+    def _ended(self, changes: Mapping[Key, Edit | None]) -> Self:
+        """As ``_changed``, with what becomes of claims when the pods among these end; those that are edited come
+        again under their names."""
+        objects = self._beside_pods()
+        claims: dict[Key, Any] = {}
+        for kind, name in changes:
+            pod = self._known(kind, name).obj
+            if not isinstance(pod, Pod):
+                continue
+            again = [] if changes[kind, name] is None else made_for(pod, pod, objects)[1]
+            for before, now in [*given_back(pod, objects), *((None, claim) for claim in again)]:
+                objects.take(before) if now is None else objects.put(now)
+                claims[key_of(before if now is None else now)] = now
+        gone = {key: None for key, now in claims.items() if now is None}
+        left = [now for now in claims.values() if now is not None]
+        out = self._changed({**changes, **gone})
+        return out.replaced(left) if left else out
+
+    def _claimed(self, model: Pod, copies: Iterable[Manifest]) -> Self:
+        """With copies of a pod, and what controllers make for each if they did for that one."""
+        objects, out = self._beside_pods(), self.add(copies)
+        edits: dict[Key, Edit | None] = {}
+        claims: list[ClusterObject] = []
+        for copy in out.pods[len(self.pods) :]:
+            pod, made = made_for(model, copy, objects)
+            claims += made
+            if made:
+                edits[key_of(copy)] = partial(with_claims_of, before=model, now=pod)
+        return out._changed(edits).with_accompanying((claim, None) for claim in claims) if edits else out
+
+    def _beside_pods(self) -> ClusterObjects:
+        """Everything but nodes and pods."""
+        out = ClusterObjects()
+        for entry in self._entries:
+            if type(entry.obj) in KEPT:
+                out.put(entry.obj)
+        return out
 
 
 def _copies(manifest: Manifest, name: str, taken: Set[str], count: int) -> list[Manifest]:

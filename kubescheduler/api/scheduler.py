@@ -222,7 +222,7 @@ class Scheduler(NotPickled):
     def bind(self, decision: Decision) -> None:
         """Has the pod run on the decision's host from now on, with its claims bound and its devices ready.
 
-        Raises ClusterStateError for a decision without one.
+        Raises ClusterStateError for a decision without one, and for an older one whose host by now does not fit.
 
         >>> from kubescheduler import Cluster
         >>> scheduler = Scheduler(Cluster().node("a").pod("web"))
@@ -235,11 +235,21 @@ class Scheduler(NotPickled):
             raise ConfigError(f"{text}; the method decide makes one")
         if decision.host is None:
             raise ClusterStateError(f"{named(decision.pod)} has no node to be bound to: {decision.message.rstrip()}")
+        self._check_still_fits(decision)
         changes = place(self._running, decision.pod, decision.host)
         self._note(decision.pod, decision.host)
         for _, obj in changes:
             self._journal.added(obj)
             self._claims[key_of(obj)] = obj
+
+    def _check_still_fits(self, decision: Decision) -> None:
+        """Raises ClusterStateError where the cluster has changed since, and the host is refused."""
+        cache = self._running.cache
+        if decision.explainer is not None and decision.explainer.is_of(cache):
+            return
+        again = self._engine.scheduler(cache).decide(decision.pod, thorough=True)
+        if why := again.error or "; ".join(again.reasons().get(decision.host or "", ())):
+            raise ClusterStateError(f"{named(decision.pod)} no longer fits {decision.host}: {why}; decide on it again")
 
     def _note(self, pod: Pod, host: str) -> None:
         """A pod runs on a node from now on."""

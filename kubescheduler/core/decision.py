@@ -105,6 +105,10 @@ class Explainer:
         self._feasible: Snapshot | None = None
         self._thorough: Decision | None = None
 
+    def is_of(self, cache: ClusterCache) -> bool:
+        """Whether the decision was made on that cluster as it is now."""
+        return self.cache is cache and self._versions == tuple(cache.columns.log.versions.values())
+
     def thorough(self, pod: Pod) -> Decision:
         """The decision with the scores that the release leaves out. Raises StaleDecisionError."""
         if self._thorough is None:
@@ -233,7 +237,7 @@ class Explainer:
 
     def _check_unchanged(self, text: str) -> None:
         """Raises StaleDecisionError."""
-        if self._versions != tuple(self.cache.columns.log.versions.values()):
+        if not self.is_of(self.cache):
             raise StaleDecisionError(text)
 
     def _has_changed(self, reads: Reads, row: int) -> bool:

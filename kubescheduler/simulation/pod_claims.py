@@ -15,7 +15,7 @@ import attrs
 import msgspec
 
 from clusterstate.cluster_objects import ClusterObjects
-from clusterstate.devices.resource_claims import is_reserved_for, without_consumer
+from clusterstate.devices.resource_claims import is_extended, is_reserved_for, without_consumer
 from clusterstate.errors import SchedulingError
 from clusterstate.manifests.decode import Manifest
 from clusterstate.manifests.defaulting import derived_uid
@@ -168,11 +168,8 @@ class ClaimControllers:
         if len(statuses) == len(known):
             return pod
         pod = msgspec.structs.replace(pod, resource_claim_statuses=tuple(statuses))
-        if pod.manifest is None:
-            return pod
-        entries = [{"name": one.name, "resourceClaimName": one.resource_claim_name} for one in statuses]
-        status = {**(pod.manifest.get("status") or {}), "resourceClaimStatuses": entries}
-        return msgspec.structs.replace(pod, manifest={**pod.manifest, "status": status})
+        manifest = pod.manifest
+        return pod if manifest is None else msgspec.structs.replace(pod, manifest=_with_statuses(manifest, pod))
 
     def _note(self, text: str) -> None:
         if text not in self.notes:
@@ -209,11 +206,12 @@ def made_for(pod: Pod, new: Pod, objects: ClusterObjects) -> tuple[Pod, list[Any
 
     objects: with the claims of the other pod. A volume claim whose class waits for a pod gets a volume anew. Claims of
     a StatefulSet's pod are made where the new one has another name; under the same name it has those that are there.
+    The claim for extended resources is the scheduler's to make.
     """
     names: dict[str | None, str] = {}
     made: list[Any] = []
     for claim in _resource_claims(pod, objects):
-        if _owns(pod, claim.metadata):
+        if _owns(pod, claim.metadata) and not is_extended(claim):
             name = names[claim.metadata.name] = _moved(claim.metadata.name, pod, new)
             metadata = _owned(claim.metadata, name, new)
             made.append(attrs.evolve(claim, metadata=metadata, allocation=None, reserved_for=(), device_statuses=()))
@@ -236,7 +234,38 @@ def made_for(pod: Pod, new: Pod, objects: ClusterObjects) -> tuple[Pod, list[Any
         else each
         for each in pod.resource_claim_statuses
     )
-    return msgspec.structs.replace(new, resource_claim_statuses=statuses), made
+    new = msgspec.structs.replace(new, resource_claim_statuses=statuses)
+    if made and new.manifest is not None:
+        new = msgspec.structs.replace(new, manifest=with_claims_of(new.manifest, pod, new))
+    return new, made
+
+
+def with_claims_of(manifest: Manifest, before: Pod, now: Pod) -> Manifest:
+    """The manifest of a pod that names the claims of ``now``, where it names those of the pod that it was made like."""
+    pairs = zip(before.spec.volumes, now.spec.volumes, strict=True)
+    names = {
+        old.claim_name: new.claim_name
+        for old, new in pairs
+        if isinstance(old, ClaimVolume) and isinstance(new, ClaimVolume)
+    }
+    spec = manifest.get("spec") or {}
+    volumes = [_naming(volume, names) for volume in spec.get("volumes") or ()]
+    out = {**manifest, "spec": {**spec, "volumes": volumes}} if volumes else manifest
+    return _with_statuses(out, now) if now.resource_claim_statuses else out
+
+
+def _naming(volume: Any, names: Mapping[str, str]) -> Any:
+    claim = volume.get("persistentVolumeClaim")
+    if claim is None:
+        return volume
+    named = claim.get("claimName")
+    return {**volume, "persistentVolumeClaim": {**claim, "claimName": names.get(named, named)}}
+
+
+def _with_statuses(manifest: Manifest, pod: Pod) -> Manifest:
+    """The manifest with the names of the ResourceClaims that were made for a pod."""
+    entries = [{"name": one.name, "resourceClaimName": one.resource_claim_name} for one in pod.resource_claim_statuses]
+    return {**manifest, "status": {**(manifest.get("status") or {}), "resourceClaimStatuses": entries}}
 
 
 def _resource_claims(pod: Pod, objects: ClusterObjects) -> list[ResourceClaim]:
@@ -287,7 +316,7 @@ def _owns(pod: Pod, metadata: ObjectMeta) -> bool:
 
 def _owned(metadata: ObjectMeta, name: str, pod: Pod) -> ObjectMeta:
     owner = OwnerReference("Pod", pod.metadata.name, pod.metadata.uid, controller=True, api_version="v1")
-    uid = derived_uid("Claim", metadata.namespace, f"{name} of {pod.metadata.uid}")
+    uid = derived_uid("Claim", metadata.namespace, f"{name} of {pod.metadata.uid} after {metadata.uid}")
     return msgspec.structs.replace(metadata, name=name, uid=uid, owner_references=(owner,), deletion_timestamp=None)
 
 

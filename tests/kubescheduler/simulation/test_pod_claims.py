@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import attrs
+import msgspec
 import pytest
 
 import kubescheduler as ks
-from clusterstate.errors import DecodeError
+from clusterstate.errors import ClusterStateError, DecodeError
 from kubescheduler import Cluster, Scheduler, capacity
 from kubescheduler.simulation.pod_claims import NO_CLASSES
 
@@ -276,3 +278,111 @@ def test_capacity_counts_claims() -> None:
     assert capacity(scheduler.cluster, stateful_set(1, "local")).count == 2
     assert capacity(cluster(CLASS, SLICE, ONE_DEVICE), deployment(5)).count == 2
     assert capacity(cluster(storage_class("fast", "Immediate")), stateful_set(1, "fast"), limit=7).count == 7
+
+
+def where(there: Cluster) -> dict[str, str | None]:
+    """Pod that waits → the node that it gets, one after the other."""
+    return {key: decision.host for key, decision in Scheduler(there).run().items()}
+
+
+@pytest.mark.parametrize("asks", ["template", "extended resource"])
+def test_what_if_frees_devices(asks: str) -> None:
+    """Of pods that are gone and of those that wait again, which need devices anew."""
+    given = deployment(2)
+    if asks == "extended resource":
+        del given["spec"]["template"]["spec"]["resourceClaims"]
+        given["spec"]["template"]["spec"]["containers"][0]["resources"] = {"limits": {"example.com/gpu": "1"}}
+    provider = {**CLASS, "spec": {"extendedResourceName": "example.com/gpu"}}
+    scheduler = Scheduler(cluster(provider, SLICE, ONE_DEVICE))
+    scheduler.run(given)
+    full = scheduler.cluster
+    claims_of = [one.metadata.name for one in full if type(one).__name__ == "ResourceClaim"]
+    assert len(claims_of) == 2
+    assert where(full.scaled("train", 3)) == {"default/train-0-1": None}
+    assert where(full.without_pod("train-0").scaled("train", 2)) == {"default/train-1-1": "b"}
+    assert where(full.scaled("train", 1).scaled("train", 2)) == {"default/train-0-1": "b"}
+    assert where(full.unbound("train-0")) == {"default/train-0": "b"}
+    drained = full.drained("b").uncordoned("b")
+    assert where(drained) == {"default/train-0": "b", "default/train-1": "b"}
+    assert all(one.allocation is None for one in drained if type(one).__name__ == "ResourceClaim")
+    moved = {"default/train-0": None, "default/train-1": None}
+    assert where(full.without_node("b")) == moved
+
+
+def test_what_if_leaves_devices_that_others_use() -> None:
+    """A claim that is given by name is one for all; its devices are free when its last pod ends."""
+    shared = {**ONE_DEVICE, "kind": "ResourceClaim", "spec": ONE_DEVICE["spec"]["spec"]}
+    named = {"containers": [{"name": "c"}], "resourceClaims": [{"name": "gpu", "resourceClaimName": "one"}]}
+    scheduler = Scheduler(cluster(CLASS, SLICE, shared))
+    scheduler.run(*({"metadata": {"name": name}, "spec": named} for name in ("first", "second")))
+
+    def held(there: Cluster) -> tuple[bool, int]:
+        (claim,) = (one for one in there if type(one).__name__ == "ResourceClaim")
+        return claim.allocation is not None, len(claim.reserved_for)
+
+    assert held(scheduler.cluster) == (True, 2)
+    assert held(scheduler.cluster.without_pod("first")) == (True, 1)
+    assert held(scheduler.cluster.without_pod("first", "second")) == (False, 0)
+    assert held(scheduler.cluster.scaled("first", 3)) == (True, 2)
+
+
+def test_copies_of_a_stateful_sets_pod_have_volumes_of_their_own() -> None:
+    """Also those of another release that reads the same manifests; what is taken away leaves its claim."""
+    volumes = [local_volume("first", "b"), local_volume("second", "a")]
+    scheduler = Scheduler(cluster(LOCAL, *volumes))
+    scheduler.run(stateful_set(1, "local"))
+    grown = scheduler.cluster.scaled("db", 3)
+    assert sorted(map(str, where(grown).values())) == ["None", "b"]
+    assert where(grown) == where(grown.for_release("1.34"))
+    pods = {pod.metadata.name: pod.spec.volumes[0] for pod in grown.pods}
+    assert [getattr(each, "claim_name", "") for each in pods.values()] == ["data-db-0", "data-db-0-1", "data-db-0-2"]
+    assert "data-db-0" in {one.metadata.name for one in scheduler.cluster.without_pod("db-0")}
+    assert where(scheduler.cluster.drained("a").uncordoned("a")) == {"default/db-0": "a"}
+
+
+def test_what_if_makes_ephemeral_volumes_anew() -> None:
+    """A pod that leaves its node leaves the volume of its own there."""
+    volume = {"name": "scratch", "ephemeral": {"volumeClaimTemplate": template("local")}}
+    spec = {"containers": [{"name": "c", "image": "i"}], "volumes": [volume]}
+    scheduler = Scheduler(cluster(LOCAL, local_volume("first", "a"), local_volume("second", "b")))
+    (decision,) = scheduler.run({"kind": "Pod", "metadata": {"name": "one"}, "spec": spec}).values()
+    assert decision.host == "a"
+    full = scheduler.cluster
+    assert where(full.drained("a")) == {"default/one": "b"}
+    assert where(full.scaled("one", 3)) == {"default/one-1": "b", "default/one-2": None}
+    assert not [one for one in full.without_pod("one") if type(one).__name__ == "PersistentVolumeClaim"]
+
+
+@pytest.mark.parametrize("release", ["1.16", "1.36"])
+def test_an_older_decision_is_bound_only_where_it_still_fits(release: str) -> None:
+    """Whatever has been taken meanwhile: cpu, a volume, a device."""
+    volume = {"name": "v", "persistentVolumeClaim": {"claimName": "shared"}}
+    shared = {"kind": "PersistentVolumeClaim", "metadata": {"name": "shared"}}
+    claim = {**shared, "spec": {**ONE, "storageClassName": "local"}}
+    there = cluster(LOCAL, local_volume("first", "a"), local_volume("second", "b"), claim, release=release)
+    spec = {"containers": [{"name": "c", "image": "i"}], "volumes": [volume]}
+    large = {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": 3}}}]}
+    scheduler = Scheduler(there)
+    on_a, on_b = (scheduler.decide({"metadata": {"name": name}, "spec": spec}) for name in ("one", "two"))
+    cpus = [scheduler.decide({"metadata": {"name": name}, "spec": large}) for name in ("three", "four", "five")]
+    scheduler.bind(on_a)
+    scheduler.bind(attrs.evolve(on_b, host="a"))
+    scheduler.bind(cpus[0])
+    with pytest.raises(ClusterStateError, match="Pod default/four no longer fits a: Insufficient cpu; decide on it"):
+        scheduler.bind(cpus[1])
+    with pytest.raises(ClusterStateError, match=r"Pod default/five no longer fits b: .* affinity"):
+        scheduler.bind(
+            attrs.evolve(on_b, host="b", pod=msgspec.structs.replace(on_b.pod, metadata=cpus[2].pod.metadata))
+        )
+    assert sorted(pod.metadata.name for pod in scheduler.cluster.pods) == ["one", "three", "two"]
+
+
+def test_a_device_is_bound_once() -> None:
+    """Two decisions on the last one."""
+    spec = {"containers": [{"name": "c"}], "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "one"}]}
+    scheduler = Scheduler(cluster(CLASS, SLICE, ONE_DEVICE))
+    found = [scheduler.decide({"metadata": {"name": name}, "spec": spec}) for name in ("one", "two", "three")]
+    for decision in found[:2]:
+        scheduler.bind(decision)
+    with pytest.raises(ClusterStateError, match="Pod default/three no longer fits b: cannot allocate all claims"):
+        scheduler.bind(found[2])
