@@ -66,8 +66,9 @@ def cluster(*objects: Manifest, release: str = "1.36") -> Cluster:
     return nodes.add(list(objects)) if objects else nodes
 
 
-def claims(scheduler: Scheduler, kind: str = "PersistentVolumeClaim") -> dict[str, Any]:
-    return {obj.metadata.name: obj for obj in scheduler.cluster.objects if type(obj).__name__ == kind}
+def claims(there: Scheduler | Cluster, kind: str = "PersistentVolumeClaim") -> dict[str, Any]:
+    objects = there.objects if isinstance(there, Cluster) else there.cluster.objects
+    return {obj.metadata.name: obj for obj in objects if type(obj).__name__ == kind}
 
 
 @pytest.mark.parametrize("release", ["1.16", "1.36"])
@@ -296,15 +297,14 @@ def test_what_if_frees_devices(asks: str) -> None:
     scheduler = Scheduler(cluster(provider, SLICE, ONE_DEVICE))
     scheduler.run(given)
     full = scheduler.cluster
-    claims_of = [one.metadata.name for one in full if type(one).__name__ == "ResourceClaim"]
-    assert len(claims_of) == 2
+    assert len(claims(full, "ResourceClaim")) == 2
     assert where(full.scaled("train", 3)) == {"default/train-0-1": None}
     assert where(full.without_pod("train-0").scaled("train", 2)) == {"default/train-1-1": "b"}
     assert where(full.scaled("train", 1).scaled("train", 2)) == {"default/train-0-1": "b"}
     assert where(full.unbound("train-0")) == {"default/train-0": "b"}
     drained = full.drained("b").uncordoned("b")
     assert where(drained) == {"default/train-0": "b", "default/train-1": "b"}
-    assert all(one.allocation is None for one in drained if type(one).__name__ == "ResourceClaim")
+    assert all(one.allocation is None for one in claims(drained, "ResourceClaim").values())
     moved = {"default/train-0": None, "default/train-1": None}
     assert where(full.without_node("b")) == moved
 
@@ -317,7 +317,7 @@ def test_what_if_leaves_devices_that_others_use() -> None:
     scheduler.run(*({"metadata": {"name": name}, "spec": named} for name in ("first", "second")))
 
     def held(there: Cluster) -> tuple[bool, int]:
-        (claim,) = (one for one in there if type(one).__name__ == "ResourceClaim")
+        (claim,) = claims(there, "ResourceClaim").values()
         return claim.allocation is not None, len(claim.reserved_for)
 
     assert held(scheduler.cluster) == (True, 2)
@@ -350,7 +350,7 @@ def test_what_if_makes_ephemeral_volumes_anew() -> None:
     full = scheduler.cluster
     assert where(full.drained("a")) == {"default/one": "b"}
     assert where(full.scaled("one", 3)) == {"default/one-1": "b", "default/one-2": None}
-    assert not [one for one in full.without_pod("one") if type(one).__name__ == "PersistentVolumeClaim"]
+    assert not claims(full.without_pod("one"))
 
 
 @pytest.mark.parametrize("release", ["1.16", "1.36"])
