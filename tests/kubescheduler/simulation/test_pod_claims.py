@@ -311,8 +311,9 @@ def test_what_if_frees_devices(asks: str) -> None:
 
 def test_what_if_leaves_devices_that_others_use() -> None:
     """A claim that is given by name is one for all; its devices are free when its last pod ends."""
+    named: dict[str, Any] = {"containers": [{"name": "c"}]}
+    named["resourceClaims"] = [{"name": "gpu", "resourceClaimName": "one"}]
     shared = {**ONE_DEVICE, "kind": "ResourceClaim", "spec": ONE_DEVICE["spec"]["spec"]}
-    named = {"containers": [{"name": "c"}], "resourceClaims": [{"name": "gpu", "resourceClaimName": "one"}]}
     scheduler = Scheduler(cluster(CLASS, SLICE, shared))
     scheduler.run(*({"metadata": {"name": name}, "spec": named} for name in ("first", "second")))
 
