@@ -186,7 +186,7 @@ SLICE = {
         "devices": [{"name": "first"}, {"name": "second"}],
     },
 }
-ONE_DEVICE = {
+ONE_DEVICE: Manifest = {
     "kind": "ResourceClaimTemplate",
     "apiVersion": "resource.k8s.io/v1",
     "metadata": {"name": "one", "namespace": "default"},
