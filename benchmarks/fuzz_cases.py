@@ -25,7 +25,7 @@ from kubescheduler.cli import run
 from kubescheduler.extender import recorded_answers
 from kubescheduler.releases import v1_20
 from kubescheduler.releases.lookup import RELEASES
-from kubescheduler.sources.sanitize import shown
+from kubescheduler.sources.untrusted import shown
 from kubescheduler.sweep.cases import Case as SweepCase
 from kubescheduler.sweep.run_case import CaseOutcome, run_case
 

@@ -38,8 +38,7 @@ from benchmarks.child_process import MEBIBYTE
 from benchmarks.figures import Course, all_figures
 from benchmarks.samples import HEAD, Headline, Measured, Measurement, median_of, row, sample_workload, save
 from benchmarks.workloads import WORKLOADS, measure_comparison
-from clusterstate.versions import DEFAULT_RELEASE
-from kubescheduler.releases.names import RELEASE_NAMES
+from kubescheduler.releases.names import DEFAULT_RELEASE, RELEASE_NAMES
 
 ALL = "all"
 """Every release in turn."""

@@ -20,8 +20,17 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import CPU, MEMORY
 from priorities.normalize import MAX_UTILIZATION, Point, curve, curve_formula, idiv, round_half_away
-from priorities.score_evidence import Calculation, Explain, RuleEvidence, added, one_row, priority_page, resource_inputs
-from priorities.tracing import formula, traced
+from priorities.score_evidence import (
+    Calculation,
+    Explain,
+    RuleEvidence,
+    added,
+    formula,
+    one_row,
+    priority_page,
+    resource_inputs,
+    traced,
+)
 from priorities.types import (
     MAX_PRIORITY,
     PriorityArgs,

@@ -19,8 +19,16 @@ from clusterstate.growable import IntArray
 from clusterstate.objects import ContainerImage, ImageVolume, Node
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from priorities.score_evidence import Calculation, added, one_row, plugin_evidence, priority_evidence, size
-from priorities.tracing import formula, traced
+from priorities.score_evidence import (
+    Calculation,
+    added,
+    formula,
+    one_row,
+    plugin_evidence,
+    priority_evidence,
+    size,
+    traced,
+)
 from priorities.types import MAX_NODE_SCORE, MAX_PRIORITY, PriorityArgs, PriorityConfig, PriorityConfigFactory
 
 MIB = 1024 * 1024

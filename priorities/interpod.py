@@ -43,11 +43,12 @@ from priorities.score_evidence import (
     ExplainReduce,
     added,
     domain_text,
+    formula,
     labels_text,
     one_row,
     priority_evidence,
+    traced,
 )
-from priorities.tracing import formula, traced
 from priorities.types import (
     MAX_NODE_SCORE,
     MAX_PRIORITY,

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from priorities.score_evidence import Calculation, ExplainReduce
-from priorities.tracing import formula, traced
+from priorities.score_evidence import Calculation, ExplainReduce, formula, traced
 from priorities.types import MAX_NODE_SCORE, MAX_PRIORITY, STEPS
 
 MAX_UTILIZATION = 100

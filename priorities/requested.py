@@ -26,8 +26,7 @@ from clusterstate.snapshot import Snapshot
 from clusterstate.usage import CPU, MEMORY
 from clusterstate.volumes.volume_decision import bound_storage
 from priorities.normalize import idiv
-from priorities.score_evidence import Calculation, amount, one_row, priority_evidence, resource_inputs
-from priorities.tracing import formula, traced
+from priorities.score_evidence import Calculation, amount, formula, one_row, priority_evidence, resource_inputs, traced
 from priorities.types import (
     MAX_NODE_SCORE,
     MAX_PRIORITY,

@@ -29,8 +29,16 @@ from clusterstate.quantity import whole_units
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import CPU, MEMORY, Amounts, amount, is_scalar_resource
 from priorities.normalize import MAX_UTILIZATION, Point, curve, curve_formula, idiv, round_half_away
-from priorities.score_evidence import Calculation, RuleEvidence, added, one_row, plugin_evidence, resource_inputs
-from priorities.tracing import formula, traced
+from priorities.score_evidence import (
+    Calculation,
+    RuleEvidence,
+    added,
+    formula,
+    one_row,
+    plugin_evidence,
+    resource_inputs,
+    traced,
+)
 from priorities.types import MAX_NODE_SCORE
 
 Resources = Sequence[tuple[str, int]]

@@ -38,12 +38,13 @@ from priorities.score_evidence import (
     Calculation,
     ExplainReduce,
     RuleEvidence,
+    formula,
     plugin_evidence,
     pods_evidence,
     priority_evidence,
+    traced,
     zone_text,
 )
-from priorities.tracing import formula, traced
 from priorities.types import (
     MAX_NODE_SCORE,
     MAX_PRIORITY,

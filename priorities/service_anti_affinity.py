@@ -28,11 +28,12 @@ from priorities.score_evidence import (
     RuleEvidence,
     added,
     domain_text,
+    formula,
     plugin_evidence,
     pods_evidence,
     priority_page,
+    traced,
 )
-from priorities.tracing import formula, traced
 from priorities.types import MAX_NODE_SCORE, MAX_PRIORITY, Map, PriorityArgs, PriorityConfig, PriorityFactory, Reduce
 
 HEADING = "selectors of the service"

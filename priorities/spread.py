@@ -52,12 +52,13 @@ from priorities.score_evidence import (
     RuleEvidence,
     added,
     domain_text,
+    formula,
     one_row,
     plugin_evidence,
     priority_evidence,
     selector_text,
+    traced,
 )
-from priorities.tracing import formula, traced
 from priorities.types import (
     MAX_NODE_SCORE,
     MAX_PRIORITY,

@@ -24,8 +24,7 @@ from clusterstate.volumes.claim_matching import NONE, BindingRules, ClaimBinding
 from clusterstate.volumes.claims import VolumeError, claim_class, leads_to_claims
 from clusterstate.volumes.volume_decision import RULES_1_36, all_claims
 from priorities.normalize import MAX_UTILIZATION, Point, curve, curve_formula, idiv, round_half_away, scaled
-from priorities.score_evidence import Calculation, RuleEvidence, added, one_row, plugin_evidence, size
-from priorities.tracing import formula, traced
+from priorities.score_evidence import Calculation, RuleEvidence, added, formula, one_row, plugin_evidence, size, traced
 from priorities.types import MAX_PRIORITY
 
 NOTHING = -1

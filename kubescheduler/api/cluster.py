@@ -15,7 +15,6 @@ from clusterstate.errors import ConfigError, DecodeError
 from clusterstate.manifests.decode import Item
 from clusterstate.manifests.fields import strictness_of
 from clusterstate.objects import Node, Pod, PriorityClass
-from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler import manifest_builders
 from kubescheduler.core.results import CopiedAsItself
 from kubescheduler.engine.spec import filled_cache
@@ -40,6 +39,7 @@ from kubescheduler.given import (
     wrong_type,
 )
 from kubescheduler.releases.lookup import release_named
+from kubescheduler.releases.names import DEFAULT_RELEASE
 from kubescheduler.simulation.pod_claims import given_back, made_for, with_claims_of
 from kubescheduler.sources.cluster_input import UnreadableManifests, check_references, kind_of, no_collection
 

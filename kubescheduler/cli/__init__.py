@@ -180,7 +180,7 @@ def cli(ctx: click.Context, settings: str | None, limits: tuple[str, ...]) -> No
     """
     check_values(ctx)
     if limits:
-        from kubescheduler.sources.limits import changed_limits
+        from kubescheduler.sources.untrusted import changed_limits
 
         ctx.with_resource(changed_limits(",".join(limits)))
     _settings(ctx, settings)
@@ -244,7 +244,7 @@ def run(args: list[str] | None = None) -> int:
 
 def _show(problems: Iterable[str]) -> None:
     from clusterstate.errors import listed
-    from kubescheduler.sources.sanitize import shown
+    from kubescheduler.sources.untrusted import shown
 
     _say("\n".join(f"error: {shown(problem)}" for problem in listed(problems)))
 

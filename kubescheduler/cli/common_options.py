@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from clusterstate.versions import DEFAULT_RELEASE, minor
 from kubescheduler.engine.spec_fields import KEYS, SPEC_FIELDS
-from kubescheduler.releases.names import RELEASE_NAMES
+from kubescheduler.releases.names import DEFAULT_RELEASE, RELEASE_NAMES, minor
 
 Completions = list[str]
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.cli.cluster_options import MIRROR, ClusterPlace, check_mirror, check_standard_input, cluster_options
 from kubescheduler.cli.common_options import (
     EXTENDERS,
@@ -26,6 +25,7 @@ from kubescheduler.cli.common_options import (
 )
 from kubescheduler.cli.engine_options import Reading, remark, remarks
 from kubescheduler.cli.help_groups import GroupedCommand
+from kubescheduler.releases.names import DEFAULT_RELEASE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

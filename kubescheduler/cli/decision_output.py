@@ -14,7 +14,7 @@ import msgspec
 
 from kubescheduler.cli.output import ERROR, NONE, PLAIN, Screen, Toned, headed, list_document, noted, table
 from kubescheduler.core.decision import Decision, failures, gave_up, undecided
-from kubescheduler.sources.sanitize import one_line, shown
+from kubescheduler.sources.untrusted import one_line, shown
 
 if TYPE_CHECKING:
     from kubescheduler.planning.rehearsal import Moved

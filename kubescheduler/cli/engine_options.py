@@ -132,7 +132,7 @@ class EngineOptions(NamedTuple):
 
 def remark(text: str) -> None:
     """On standard error; no error."""
-    from kubescheduler.sources.sanitize import shown
+    from kubescheduler.sources.untrusted import shown
 
     click.echo(f"note: {shown(text)}", err=True)
 

@@ -29,8 +29,7 @@ def evaluate(release: str, feature_gates: str) -> None:
     from clusterstate.errors import InputError
     from kubescheduler.engine.evaluate_protocol import evaluate as answers
     from kubescheduler.sources.files import text_lines
-    from kubescheduler.sources.limits import TooLongError
-    from kubescheduler.sources.sanitize import json_text
+    from kubescheduler.sources.untrusted import TooLongError, json_text
 
     out = sys.stdout.buffer
     try:

@@ -242,7 +242,7 @@ def check(folder: str, everybody: bool, work: str | None, tier: int | None, outp
         for piece in junit("kubescheduler lab check", [checked_suite(checked)]):
             click.echo(piece, nl=False)
     elif output == "json":
-        from kubescheduler.sources.sanitize import json_text
+        from kubescheduler.sources.untrusted import json_text
 
         click.echo(json_text(checked.to_dict(), 2))
     else:
@@ -258,7 +258,7 @@ def _check_all(folder: Path, work: str | None, tier: int | None, output: str) ->
     """The table of a class. 0: everybody has solved everything; 2: some files could not be judged."""
     from kubescheduler.cli.output import Toned, screen_of, table
     from kubescheduler.lab.exercises.classroom import ClassBoard, as_rows
-    from kubescheduler.sources.sanitize import json_text
+    from kubescheduler.sources.untrusted import json_text
 
     if work is not None or tier is not None or output == "junit":
         raise click.UsageError("--all goes with neither --work, --hint nor -o junit")

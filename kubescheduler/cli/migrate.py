@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.cli.common_options import FEATURE_GATES, FILE, ReleaseName, file_option, output_option
 from kubescheduler.cli.help_groups import GroupedCommand
-from kubescheduler.releases.names import FRAMEWORK_RELEASES, RELEASE_NAMES
+from kubescheduler.releases.names import DEFAULT_RELEASE, FRAMEWORK_RELEASES, RELEASE_NAMES
 
 if TYPE_CHECKING:
     from kubescheduler.translate.translation_model import Translation
@@ -183,7 +182,7 @@ def _rendered(translation: Translation, output: str, *, bare: bool) -> Iterator[
 
         yield translation_yaml(translation, bare=bare)
     elif output == "json":
-        from kubescheduler.sources.sanitize import json_text
+        from kubescheduler.sources.untrusted import json_text
         from kubescheduler.translate.translating import translation_document
 
         yield json_text(translation_document(translation), 2) + "\n"

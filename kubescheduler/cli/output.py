@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 import msgspec
 
 from clusterstate.errors import listed
-from kubescheduler.sources.sanitize import escaped, json_text, one_line, yaml_dumper
+from kubescheduler.sources.untrusted import escaped, json_text, one_line
+from kubescheduler.sources.yaml_stream import yaml_dumper
 
 if TYPE_CHECKING:
     from kubescheduler.report.sections import Section

@@ -59,8 +59,8 @@ def releases(between: tuple[str, str] | None, about: str | None, output: str) ->
 
 def _tell_unlisted(low: str, high: str) -> None:
     """Says on standard error of which releases the changes are not listed one by one."""
-    from clusterstate.versions import number
     from kubescheduler.releases.lookup import RELEASES
+    from kubescheduler.releases.names import number
 
     for name, record in RELEASES.items():
         if record.made is None and number(low) < number(name) <= number(high):

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kubescheduler.cli.output import NONE, PLAIN, Screen, headed, noted, table
-from kubescheduler.sources.sanitize import csv_cell, json_text, one_line
+from kubescheduler.sources.untrusted import csv_cell, json_text, one_line
 
 if TYPE_CHECKING:
     from kubescheduler.simulation.simulation_report import Level, NodeUsage, PodRecord, Report

@@ -256,7 +256,7 @@ def _report(summary: SweepSummary, out: str) -> int:
 
     from kubescheduler.cli.engine_options import remark
     from kubescheduler.cli.output import table
-    from kubescheduler.sources.sanitize import shown
+    from kubescheduler.sources.untrusted import shown
 
     counts = (summary.cases, summary.there, summary.new, len(summary.failed))
     click.echo(table([("CASES", "THERE", "NEW", "FAILED", "ROWS"), (*map(str, counts), out)]))

@@ -15,10 +15,9 @@ from kubescheduler.framework.plugin_loading import PluginOption
 from kubescheduler.live.flags import FlagError, FlagValues, flag_lines, no_effect_notes, parse_flags, usage
 from kubescheduler.live.klog import LAYOUTS, LogWriter, to_stream
 from kubescheduler.live.observers import ShortHint
-from kubescheduler.live.process.interpreter import gc_freeze, signals, switch_interval
 from kubescheduler.live.process.process_options import CommandLine, LiveSettings, settings_of
 from kubescheduler.live.process.release_live import LiveRelease
-from kubescheduler.live.process.scheduler_process import SchedulerProcess
+from kubescheduler.live.process.scheduler_process import SchedulerProcess, gc_freeze, signals, switch_interval
 
 FAULTY = 1
 """Exit status for flags and files that cannot be used, upstream's."""

@@ -42,7 +42,7 @@ from kubescheduler.core.decision import Decision, failures
 from kubescheduler.core.equal_runs import placed_in_order
 from kubescheduler.engine.spec import Engine, EngineSpec, cache_for, no_notice
 from kubescheduler.releases.names import place
-from kubescheduler.sources.limits import exceeded, limit
+from kubescheduler.sources.untrusted import exceeded, limit
 
 FIRST, UPSTREAM = "first", "upstream"
 TIE_BREAKS = (FIRST, UPSTREAM)

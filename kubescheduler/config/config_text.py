@@ -14,7 +14,7 @@ from typing import Any
 
 from clusterstate.errors import ConfigError, DecodeError, attempt, faults_at
 from kubescheduler.sources.files import Readable, read_bytes, read_file
-from kubescheduler.sources.limits import TooLongError, check_values, exceeded, limit
+from kubescheduler.sources.untrusted import TooLongError, check_values, exceeded, limit
 
 POLICY_KEY = "policy.cfg"
 """The key of a ConfigMap that holds the policy."""

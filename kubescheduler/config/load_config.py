@@ -41,7 +41,7 @@ from kubescheduler.framework.contract.profile import PluginSet, Point
 from kubescheduler.framework.document_schema import Struct, written
 from kubescheduler.framework.field_errors import aggregate
 from kubescheduler.framework.plugins.plugin_record import DEFAULT_PROVIDER, args_keys, args_types, points_by_plugin
-from kubescheduler.sources.sanitize import yaml_dumper
+from kubescheduler.sources.yaml_stream import yaml_dumper
 
 if TYPE_CHECKING:
     from kubescheduler.config.component_format import ComponentFormat

@@ -12,11 +12,10 @@ import msgspec
 from clusterstate.errors import ConfigError, attempt, nearest
 from clusterstate.objects import FrozenMap
 from clusterstate.selectors.affinity_1_4 import FAILURE_DOMAINS
-from clusterstate.versions import DEFAULT_RELEASE, minor
 from kubescheduler.engine.spec_fields import FILES, KEYS, SPEC_FIELDS
 from kubescheduler.extender.access import LIVE, ExtenderAccess
 from kubescheduler.releases.lookup import release_named
-from kubescheduler.releases.names import RELEASE_NAMES, place
+from kubescheduler.releases.names import DEFAULT_RELEASE, RELEASE_NAMES, minor, place
 
 if TYPE_CHECKING:
     from clusterstate.cache import ClusterCache

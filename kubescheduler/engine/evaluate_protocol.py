@@ -17,7 +17,7 @@ from clusterstate.objects import Pod
 from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.spec import cache_for, engine_for
 from kubescheduler.releases.lookup import release_named
-from kubescheduler.sources.limits import TooLongError, check_values
+from kubescheduler.sources.untrusted import TooLongError, check_values
 
 if TYPE_CHECKING:
     from clusterstate.objects import ClusterObject

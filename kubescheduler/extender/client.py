@@ -10,7 +10,7 @@ import attrs
 import msgspec
 
 from kubescheduler.core.extender_calls import FilterAnswer
-from kubescheduler.extender.answer_reading import (
+from kubescheduler.extender.answers import (
     CutShortError,
     ExtenderError,
     node_name,
@@ -24,7 +24,7 @@ from kubescheduler.extender.wire import NodeEncoder, encode_pod
 
 if TYPE_CHECKING:
     from clusterstate.objects import Node, Pod
-    from kubescheduler.extender.answer_reading import (
+    from kubescheduler.extender.answers import (
         Score,
         Victims,
     )

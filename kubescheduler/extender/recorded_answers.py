@@ -19,7 +19,7 @@ import attrs
 import msgspec
 
 from clusterstate.errors import InputError
-from kubescheduler.extender.answer_reading import CutShortError, ExtenderError
+from kubescheduler.extender.answers import CutShortError, ExtenderError
 from kubescheduler.extender.config import masked
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from urllib3.exceptions import HTTPError
 from urllib3.exceptions import TimeoutError as PoolTimeoutError
 
 from clusterstate.errors import ConfigError
-from kubescheduler.extender.answer_reading import CutShortError, ExtenderError
+from kubescheduler.extender.answers import CutShortError, ExtenderError
 from kubescheduler.extender.config import masked
 from kubescheduler.extender.wire import quote
 

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+PAGE = Path(__file__).parent / "page"
+"""The browser's side: ES modules, styles and what they are built on, as they are served; nothing there is compiled."""
+
 BUNDLED_CLUSTER = Path(__file__).parent / "bundled/cluster.yaml"
 """Manifests of what opens when no cluster is named: a shop's pods on twelve nodes in three zones."""
 BUNDLED_TITLE = "A small shop"

@@ -20,6 +20,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
+from kubescheduler.lab import PAGE
 from kubescheduler.lab.lab_sessions import (
     AskedVerbs,
     ServerLimits,
@@ -117,9 +118,6 @@ def _page_file(content: bytes, suffix: str, stamp: tuple[int, int]) -> PageFile:
     smaller = packed if packed is not None and len(packed) < len(content) else None
     return PageFile(content, smaller, MEDIA_TYPES[suffix], hashlib.sha256(content).hexdigest(), stamp)
 
-
-PAGE = Path(__file__).parent / "page"
-"""The page's files in the package."""
 
 FOR_GOOD = "public, max-age=31536000, immutable"
 ASK_AGAIN = "no-cache"

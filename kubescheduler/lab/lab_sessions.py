@@ -35,7 +35,7 @@ from kubescheduler.lab.scene_process import (
     Work,
     answer_bytes,
 )
-from kubescheduler.sources.limits import exceeded, limit
+from kubescheduler.sources.untrusted import exceeded, limit
 
 
 class ServerLimits(msgspec.Struct, frozen=True):

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from clusterstate.errors import ConfigError
-from clusterstate.versions import minor, number
-from kubescheduler.releases.names import LIKE_THE_NEXT, RELEASE_NAMES, STEPS, TAKEN_BACK, place
+from kubescheduler.releases.names import LIKE_THE_NEXT, RELEASE_NAMES, STEPS, TAKEN_BACK, minor, number, place
 from kubescheduler.releases.release import Change, Release, without
 
 if TYPE_CHECKING:

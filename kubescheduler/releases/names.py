@@ -1,4 +1,4 @@
-"""The names of the releases there are, and what lies between where there is none."""
+"""Versions of Kubernetes as people write them, the releases there are, and what lies between where there is none."""
 
 from __future__ import annotations
 
@@ -7,7 +7,27 @@ from collections.abc import Iterable
 from pathlib import Path
 from pkgutil import iter_modules
 
-from clusterstate.versions import is_since, number
+DEFAULT_RELEASE = "1.16"
+"""The release that decides when nobody names one: the last one with predicates and priorities only."""
+
+_VERSION = re.compile(r"v?(0|[1-9]\d{0,5})\.(0|[1-9]\d{0,5})(?:[-+_.].*)?", re.DOTALL)
+
+
+def minor(text: object) -> str | None:
+    """The minor release that a version is of (``v1.20.15-gke.1`` → ``1.20``); None for what is no version."""
+    found = _VERSION.fullmatch(text.strip()) if isinstance(text, str) else None
+    return f"{found[1]}.{found[2]}" if found else None
+
+
+def is_since(name: str, other: str) -> bool:
+    """Whether a release is another one or a later one."""
+    return number(name) >= number(other)
+
+
+def number(name: str) -> tuple[int, ...]:
+    """By which releases are ordered: 1.4 comes before 1.16."""
+    return tuple(map(int, name.split(".")))
+
 
 _FILE = re.compile(r"v(\d+)_(\d+)")
 _FILES = (_FILE.fullmatch(module.name) for module in iter_modules([str(Path(__file__).parent)]))

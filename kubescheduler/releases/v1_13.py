@@ -29,8 +29,7 @@ from kubescheduler.config.policy_model import FROM_POLICY
 from kubescheduler.core.algorithm import LegacyBehaviour, itself_if_nominated
 from kubescheduler.core.preemption_choice import pick_1_13
 from kubescheduler.core.selection import InTurnTie, nodes_to_find_1_13
-from kubescheduler.extender.answer_reading import first_value
-from kubescheduler.extender.answered_nodes import AnsweredRows1_16
+from kubescheduler.extender.answers import AnsweredRows1_16, first_value
 from kubescheduler.extender.wire import capitalised_arguments, only_200, pod_as_read, url_of_verb
 from kubescheduler.releases import v1_4
 from kubescheduler.releases.daemon_controllers import DaemonController, bound_by_affinity, passing, tolerant

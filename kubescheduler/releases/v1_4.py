@@ -34,8 +34,7 @@ from kubescheduler.core.algorithm import (
 )
 from kubescheduler.core.filter_results import fit_error_1_4
 from kubescheduler.core.selection import RoundRobinTie
-from kubescheduler.extender.answer_reading import only_value
-from kubescheduler.extender.answered_nodes import AnsweredRows1_4
+from kubescheduler.extender.answers import AnsweredRows1_4, only_value
 from kubescheduler.extender.wire import (
     WireFormat,
     any_status,

@@ -22,7 +22,7 @@ from kubescheduler.comparison.outcomes import Cause, HostChange, PodComparison
 from kubescheduler.hinting.proposals import Hint
 from kubescheduler.planning.departures import Fate
 from kubescheduler.planning.rehearsal import Moved, moved_text
-from kubescheduler.sources.sanitize import escaped
+from kubescheduler.sources.untrusted import escaped
 
 NAMED = 5
 """Cases that an annotation names."""

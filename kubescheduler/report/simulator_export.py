@@ -19,7 +19,7 @@ from kubescheduler.core.decision import Decision, gave_up
 from kubescheduler.core.extender_calls import ExtenderTrace
 from kubescheduler.engine.spec import PodScheduler
 from kubescheduler.framework.contract.profile import Point
-from kubescheduler.sources.sanitize import json_text
+from kubescheduler.sources.untrusted import json_text
 
 PREFIX = "kube-scheduler-simulator.sigs.k8s.io/"
 SUCCESS, PASSED, VICTIM = "success", "passed", "preemption victim"

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from kubescheduler.sources.sanitize import escaped, json_shown
+from kubescheduler.sources.untrusted import escaped, json_shown
 
 if TYPE_CHECKING:
     from kubescheduler.comparison.outcomes import Contribution, HostChange, Outcome

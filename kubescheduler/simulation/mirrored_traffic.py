@@ -23,7 +23,7 @@ from kubescheduler.simulation.workload import (
     renamed,
 )
 from kubescheduler.sources.files import UNREADABLE, read_file, why_unreadable
-from kubescheduler.sources.limits import check_values
+from kubescheduler.sources.untrusted import check_values
 
 MIRROR, SYNCED, DELETED = "Mirror", "SYNCED", "DELETED"
 

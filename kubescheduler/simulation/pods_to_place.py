@@ -11,9 +11,9 @@ from clusterstate.errors import DecodeError, attempt
 from clusterstate.manifests.decode import Decoder, Item, Manifest
 from clusterstate.manifests.fields import STRICT, Strictness
 from clusterstate.objects import ClusterObject, Pod, PriorityClass
-from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.releases.daemon_controllers import DaemonController
 from kubescheduler.releases.lookup import release_named
+from kubescheduler.releases.names import DEFAULT_RELEASE
 from kubescheduler.simulation.controllers import DAEMON_SET, is_controller
 from kubescheduler.simulation.openb_trace import Trace, read_inputs_of
 from kubescheduler.simulation.pod_claims import ClaimControllers

@@ -36,7 +36,7 @@ from kubescheduler.releases.daemon_controllers import target_node
 from kubescheduler.simulation.pod_claims import CHOSEN
 from kubescheduler.simulation.pods_to_place import daemon_set_of
 from kubescheduler.simulation.workload import NodeArrival, ObjectUpdate
-from kubescheduler.sources.sanitize import json_text
+from kubescheduler.sources.untrusted import json_text
 
 LEAVING, NODES, ARRIVING = 0, 1, 2
 """The order of events of one moment: room is made before it is filled."""

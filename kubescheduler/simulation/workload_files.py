@@ -14,9 +14,9 @@ from clusterstate.errors import DecodeError, attempt
 from clusterstate.manifests.decode import Decoder, Item, Manifest, UnknownKindError, identity, notes_on, placed
 from clusterstate.manifests.fields import BY_ORIGIN, STRICT, Strictness
 from clusterstate.objects import ClusterObject, Node, Pod, PriorityClass
-from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.releases.daemon_controllers import DaemonController
 from kubescheduler.releases.lookup import release_named
+from kubescheduler.releases.names import DEFAULT_RELEASE
 from kubescheduler.releases.release import Release
 from kubescheduler.simulation.controllers import DaemonSets, Replicas, is_controller, replicas_of
 from kubescheduler.simulation.openb_trace import Trace, pod_manifest, read_inputs_of, read_trace_pods, service_manifests
@@ -34,7 +34,7 @@ from kubescheduler.simulation.workload import (
     seconds_of,
 )
 from kubescheduler.sources.cluster_input import repeated_names, swapped, uid_problems
-from kubescheduler.sources.limits import exceeded, limit
+from kubescheduler.sources.untrusted import exceeded, limit
 
 
 class Times(msgspec.Struct, frozen=True):

@@ -21,7 +21,7 @@ import msgspec
 from clusterstate.errors import DecodeError, InputError
 from clusterstate.manifests.decode import split, split_json, was_stored
 from kubescheduler.sources.json_stream import PrefixedStream, streamed_items
-from kubescheduler.sources.limits import TooLongError, check_values, exceeded, limit
+from kubescheduler.sources.untrusted import TooLongError, check_values, exceeded, limit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

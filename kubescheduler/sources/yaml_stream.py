@@ -2,7 +2,7 @@
 
 Everything that is YAML is read here: clusters, pods, policies, configurations, grids. First come scalars, then what
 kubectl writes, read line by line, then anything else, by libyaml; what that does not limit itself (nesting, aliases,
-merges) is limited while the nodes are composed.
+merges) is limited while the nodes are composed. At the end is what writes YAML.
 
 Every release reads with go-yaml v2 (1.16 with v2.2, 1.20 and 1.36 with v2.4) before it knows what type a value should
 have: plain y and on are true in all of them, and would be text only from v3 on. Numbers to the base of 60 and dates are
@@ -17,14 +17,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
 import msgspec
 
 from clusterstate.errors import DecodeError
-from kubescheduler.sources.limits import TooLongError, check_values, exceeded, limit
+from kubescheduler.sources.untrusted import UNPRINTABLE, TooLongError, check_values, exceeded, json_escaped, limit
 
 TAG = "tag:yaml.org,2002:"
 
@@ -71,15 +71,6 @@ def plain_value(text: str) -> Any:
         if looks.match(text):
             return scalar_value(tag, text)
     return text
-
-
-@cache
-def dumper_class() -> Any:
-    """PyYAML's dumper that puts every text in quotes which upstream would not read as text."""
-    import yaml
-
-    base: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-    return type("Dumper", (base,), {"yaml_implicit_resolvers": plain_scalars(base.yaml_implicit_resolvers)})
 
 
 def scalar_value(tag: str, text: str) -> Any:
@@ -525,3 +516,37 @@ def _key(value: Any, node: Any) -> str:
     if isinstance(node.value, str):
         return node.value
     raise ValueError(f"{_place(node.start_mark)}: a key must be text, not a list or object")
+
+
+@cache
+def _dumper_class() -> Any:
+    """PyYAML's dumper that puts every text in quotes which upstream would not read as text."""
+    import yaml
+
+    base: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    return type("Dumper", (base,), {"yaml_implicit_resolvers": plain_scalars(base.yaml_implicit_resolvers)})
+
+
+def yaml_dumper(*, sort_keys: bool = False, width: int = 1000) -> Callable[[Any], str]:
+    """Plain data → YAML that can be shown: control characters are escapes, a value that is there twice is twice."""
+    import yaml
+
+    class Dumper(_dumper_class()):  # type: ignore[misc]
+        """Puts quotes around what has to be escaped."""
+
+        def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
+            return True
+
+    def text_of(dumper: Any, value: str) -> Any:
+        style = '"' if UNPRINTABLE.search(value) else None
+        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
+    Dumper.add_representer(str, text_of)
+
+    def dump(value: Any) -> str:
+        text: str = yaml.dump(
+            value, Dumper=Dumper, sort_keys=sort_keys, default_flow_style=False, allow_unicode=True, width=width
+        )
+        return json_escaped(text)
+
+    return dump

@@ -25,7 +25,7 @@ from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.extender.access import RECORD, REPLAY, ExtenderAccess
 from kubescheduler.framework.plugin_loading import PluginOption
 from kubescheduler.sources.files import COMPRESSED, EXTENSIONS, is_special
-from kubescheduler.sources.limits import exceeded, limit
+from kubescheduler.sources.untrusted import exceeded, limit
 
 Contents = Mapping[str, bytes]
 """A file's name as the user gave it → its bytes, compressed."""

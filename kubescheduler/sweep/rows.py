@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from clusterstate.errors import InputError
 from kubescheduler.sources.files import check_place, is_special, whole_file, write_whole
-from kubescheduler.sources.sanitize import csv_cell, escaped, is_formula
+from kubescheduler.sources.untrusted import csv_cell, escaped, is_formula
 
 Value = str | int | float | None
 Row = Mapping[str, Value]

@@ -11,7 +11,6 @@ import msgspec
 
 from clusterstate.errors import ConfigError, attempt, attempt_at, nearest
 from clusterstate.objects import ClusterObject, Pod
-from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.api.whole_runs import without
 from kubescheduler.comparison.causes import signed
 from kubescheduler.comparison.comparing import FIRST, compare
@@ -31,7 +30,7 @@ from kubescheduler.comparison.running_pods import ALL, running_pods, without_sta
 from kubescheduler.engine.engine_flags import newest_gates
 from kubescheduler.engine.spec import Engine, EngineSpec
 from kubescheduler.releases.lookup import release_named
-from kubescheduler.releases.names import place
+from kubescheduler.releases.names import DEFAULT_RELEASE, place
 from kubescheduler.simulation.pods_to_place import joined
 from kubescheduler.testing.named_inputs import cluster_of, pods_of, spec_of
 from kubescheduler.testing.placements import shown

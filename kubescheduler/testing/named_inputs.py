@@ -15,12 +15,12 @@ import msgspec
 from clusterstate.errors import ConfigError, DecodeError, attempt
 from clusterstate.manifests.fields import STRICT, Judgement, describe, strictness_of
 from clusterstate.objects import KINDS, ClusterObject, Pod
-from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.extender.access import LIVE, RECORD
 from kubescheduler.given import PodAsking, flat, identified, is_text
 from kubescheduler.releases.lookup import daemons_among, newest
+from kubescheduler.releases.names import DEFAULT_RELEASE
 from kubescheduler.simulation.pods_to_place import PodsToPlace
 from kubescheduler.sources.cluster_input import nothing_to_place
 from kubescheduler.sources.yaml_stream import parse_yaml

@@ -56,7 +56,7 @@ def end(session: Session) -> None:
 
 def note(texts: Iterable[str]) -> None:
     """Keeps notes for the end of the run; they become warnings where no run is going on."""
-    from kubescheduler.sources.sanitize import shown
+    from kubescheduler.sources.untrusted import shown
 
     here = f"{Path.cwd()}{os.sep}"
     for text in texts:
@@ -87,7 +87,7 @@ def judgement(given: str | None = None) -> Judgement | None:
 def faults(problems: Iterable[str]) -> str:
     """Every fault, each once, in one text; files below the working directory as seen from there."""
     from clusterstate.errors import listed
-    from kubescheduler.sources.sanitize import shown
+    from kubescheduler.sources.untrusted import shown
 
     here = f"{Path.cwd()}{os.sep}"
     texts = [shown(text.replace(here, "")) for text in dict.fromkeys(problems)]

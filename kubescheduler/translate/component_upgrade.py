@@ -9,7 +9,6 @@ from typing import Any
 import msgspec
 
 from clusterstate.errors import ConfigError, faults_at
-from clusterstate.versions import number
 from kubescheduler.config.component_format import FIT, ComponentFormat
 from kubescheduler.config.config_schema import CONFIGURATION, KIND, V1, V1ALPHA2, Written
 from kubescheduler.config.format_1_36 import GONE
@@ -21,6 +20,7 @@ from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitA
 from kubescheduler.framework.plugins.plugin_record import args_keys, points_by_plugin
 from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
 from kubescheduler.releases.lookup import release_named, steps_between
+from kubescheduler.releases.names import number
 from kubescheduler.releases.release import Release
 from kubescheduler.translate.emphasis import KEPT, NOT_SCORES, SPREAD, Suggestion, extender_parts, judge, kept_note
 from kubescheduler.translate.nearest_profile import IN_TREE_LIMITS

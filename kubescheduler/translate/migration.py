@@ -11,7 +11,6 @@ import msgspec
 
 from clusterstate.errors import ConfigError, faults_at
 from clusterstate.manifests.fields import describe
-from clusterstate.versions import DEFAULT_RELEASE, is_since, minor
 from kubescheduler.config.component_format import ComponentFormat, Lifted
 from kubescheduler.config.config_schema import ALL, API_VERSIONS, KIND, V1, V1ALPHA1
 from kubescheduler.config.config_text import POLICY_KEY, document_format, parse_document, parse_first_document
@@ -22,7 +21,7 @@ from kubescheduler.engine.v1alpha1_engine import NO_POLICY
 from kubescheduler.framework.plugin_loading import PluginOption
 from kubescheduler.framework.plugins.plugin_record import DEFAULT_PROVIDER
 from kubescheduler.releases.lookup import release_named, release_of
-from kubescheduler.releases.names import FRAMEWORK_RELEASES, RELEASE_NAMES
+from kubescheduler.releases.names import DEFAULT_RELEASE, FRAMEWORK_RELEASES, RELEASE_NAMES, is_since, minor
 from kubescheduler.sources.files import items_in
 from kubescheduler.translate.component_upgrade import VERSIONS, reader, settings_said, upgraded
 from kubescheduler.translate.policy_source import Source, policy_source, provider_source

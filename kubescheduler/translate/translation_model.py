@@ -14,14 +14,13 @@ from typing import Any, NamedTuple
 import msgspec
 
 from clusterstate.errors import ConfigError
-from clusterstate.versions import number
 from kubescheduler.config.component_format import ComponentFormat
 from kubescheduler.config.config_schema import KIND
 from kubescheduler.config.load_config import component_config_from, default_config
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.deciding.score_plugins import HeapTie
 from kubescheduler.releases.lookup import RELEASES, changes_between, steps_between
-from kubescheduler.releases.names import FRAMEWORK_RELEASES, LEGACY_RELEASES
+from kubescheduler.releases.names import FRAMEWORK_RELEASES, LEGACY_RELEASES, number
 from kubescheduler.releases.release import Release
 
 

@@ -29,7 +29,7 @@ from clusterstate.objects import (
 )
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.extender_calls import ExtenderTrace, SnapshotRows, score_with_extenders
-from kubescheduler.extender.answer_reading import (
+from kubescheduler.extender.answers import (
     ExtenderError,
     first_value,
     node_name,

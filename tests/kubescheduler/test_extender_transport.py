@@ -16,7 +16,7 @@ import trustme
 
 from clusterstate.errors import ConfigError
 from clusterstate.objects import Node, ObjectMeta, Pod
-from kubescheduler.extender.answer_reading import CutShortError, ExtenderError
+from kubescheduler.extender.answers import CutShortError, ExtenderError
 from kubescheduler.extender.client import HTTPExtender
 from kubescheduler.extender.config import ExtenderConfig, TLSConfig
 from kubescheduler.extender.transport import redirected, tls_context

@@ -17,7 +17,7 @@ from kubescheduler.core.extender_calls import Extender, ExtenderTrace, FilterAns
 from kubescheduler.core.filter_results import FilterResults
 from kubescheduler.core.pod_classes import ClassState
 from kubescheduler.core.status import REJECTED_1_20, Code, Status
-from kubescheduler.extender.answered_nodes import AnsweredRows, node_not_found
+from kubescheduler.extender.answers import AnsweredRows, node_not_found
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.frame import Frame
 from kubescheduler.framework.contract.runner_results import Names, PreFilterOutcome, failed

@@ -27,7 +27,7 @@ from kubescheduler.core.filter_and_score import Filtered
 from kubescheduler.core.pod_classes import ClassState
 from kubescheduler.core.selection import TieBreak
 from kubescheduler.core.status import Code, Status, is_success
-from kubescheduler.extender.answered_nodes import cluster_as_answered, node_not_found
+from kubescheduler.extender.answers import cluster_as_answered, node_not_found
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.frame import Frame
 from kubescheduler.framework.contract.observer import Laps, Watch

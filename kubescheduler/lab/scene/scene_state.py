@@ -16,7 +16,6 @@ import yaml
 from clusterstate.errors import DecodeError, InputError
 from clusterstate.manifests.decode import Item, parse_json
 from clusterstate.objects import Pod
-from clusterstate.versions import DEFAULT_RELEASE
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.config.config_text import (
     ParsedDocument,
@@ -30,7 +29,7 @@ from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.engine.spec_fields import FILES
 from kubescheduler.given import Entry, found_in, is_text, key_of, shown_argument
 from kubescheduler.lab.tuning.form_rows import SideKind
-from kubescheduler.releases.names import POLICY_RELEASES
+from kubescheduler.releases.names import DEFAULT_RELEASE, POLICY_RELEASES
 from kubescheduler.simulation.controllers import is_controller
 from kubescheduler.simulation.openb_trace import is_trace
 

@@ -13,8 +13,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from importlib import resources
-from importlib.resources.abc import Traversable
+from pathlib import Path
 from pprint import pformat
 from typing import Any, Literal
 
@@ -24,11 +23,13 @@ from clusterstate.errors import InputError
 from kubescheduler.api.engine_choice import tie_break_of
 from kubescheduler.engine.spec import EngineSpec, cache_for
 from kubescheduler.engine.spec_fields import BESIDES
+from kubescheduler.lab import PAGE
 from kubescheduler.lab.scene.lab_document import LONGEST, lab_document, share_text
 from kubescheduler.lab.scene.scene import Parameters, Scene, Verb, verb
 from kubescheduler.lab.scene.scene_state import SceneFault, Side
 from kubescheduler.report.simulator_export import Results, export_text
-from kubescheduler.sources.sanitize import json_text, yaml_dumper
+from kubescheduler.sources.untrusted import json_text
+from kubescheduler.sources.yaml_stream import yaml_dumper
 
 PREFIX = "lab/"
 """What modules call each other by in the document."""
@@ -45,7 +46,7 @@ def page_files() -> dict[str, str]:
     """Path in the page → text, of the modules, stylesheets, pictures and the document itself."""
     found: dict[str, str] = {}
 
-    def walk(folder: Traversable, prefix: str) -> None:
+    def walk(folder: Path, prefix: str) -> None:
         for each in sorted(folder.iterdir(), key=lambda each: each.name):
             path = f"{prefix}{each.name}"
             if each.is_dir():
@@ -53,7 +54,7 @@ def page_files() -> dict[str, str]:
             elif path.endswith((".js", ".css", ".svg", ".html")) and path not in LEFT_OUT:
                 found[path] = each.read_text(encoding="utf-8")
 
-    walk(resources.files("kubescheduler.lab.page"), "")
+    walk(PAGE, "")
     return found
 
 

@@ -14,7 +14,6 @@ import msgspec
 
 from clusterstate.errors import ConfigError, InputError, listed
 from clusterstate.objects import Pod
-from clusterstate.versions import minor
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.whole_runs import without
 from kubescheduler.comparison.comparing import compare
@@ -29,7 +28,7 @@ from kubescheduler.lab.scene.scene import Change, Edit, KeptValues, Scene, Verb,
 from kubescheduler.lab.scene.scene_state import SIDE_IDS, SceneFault, Side, default_name
 from kubescheduler.lab.tuning.form_rows import SideKind
 from kubescheduler.releases.lookup import newest, release_named
-from kubescheduler.releases.names import RELEASE_NAMES, place
+from kubescheduler.releases.names import RELEASE_NAMES, minor, place
 
 
 def with_usable(scene: Scene, text: str, side: Side) -> Change:

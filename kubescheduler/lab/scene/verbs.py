@@ -16,7 +16,6 @@ from kubescheduler.lab.scene import (
     cluster_edits,
     decision_view,
     exercise_verbs,
-    hint_verbs,
     scene_view,
     share_verbs,
     side_verbs,
@@ -38,7 +37,6 @@ EDITS: Mapping[str, Edit] = {
     **cluster_edits.EDITS,
     **side_verbs.EDITS,
     **tune_verbs.EDITS,
-    **hint_verbs.EDITS,
     **time_verbs.EDITS,
 }
 """Everything that the verb ``edit`` can do."""
@@ -115,7 +113,6 @@ VERBS: Mapping[str, Verb] = {
     "undo": undo,
     "redo": redo,
     **tune_verbs.VERBS,
-    **hint_verbs.VERBS,
     **side_verbs.VERBS,
     **time_verbs.VERBS,
     "timeAt": at_moment,

@@ -12,7 +12,8 @@ import yaml
 
 from clusterstate.errors import ConfigError
 from kubescheduler.config.config_text import document_format, parse_first_document
-from kubescheduler.sources.sanitize import json_text, yaml_dumper
+from kubescheduler.sources.untrusted import json_text
+from kubescheduler.sources.yaml_stream import yaml_dumper
 
 Patch = tuple[int, int, str]
 """(start, end, what comes in place of the characters between)."""

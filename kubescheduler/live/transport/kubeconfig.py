@@ -23,7 +23,7 @@ import msgspec
 from clusterstate.errors import ConfigError, DecodeError
 from kubecel.api_names import go_quote
 from kubescheduler.sources.files import UNREADABLE, read_file, why_unreadable
-from kubescheduler.sources.limits import TooLongError
+from kubescheduler.sources.untrusted import TooLongError
 from kubescheduler.sources.yaml_stream import parse_yaml
 
 GROUP = "client.authentication.k8s.io"

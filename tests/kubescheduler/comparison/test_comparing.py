@@ -22,7 +22,7 @@ from kubescheduler.comparison.tracks import TiedNames, TiedRows
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.report.ci_results import comparison_suites, junit
 from kubescheduler.report.html_report import payload
-from kubescheduler.sources.limits import changed_limits
+from kubescheduler.sources.untrusted import changed_limits
 from tests.support.comparisons import GIB, LEAST, MOST, Policies, check_sums, node, pod
 from tests.support.runs_of_pods import NO_DEFAULTS, filling, sized
 

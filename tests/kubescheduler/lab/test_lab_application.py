@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kubescheduler.lab.lab_application import PAGE
+from kubescheduler.lab import PAGE
 from tests.support.pages.lab_server import LabServer, lab_server
 
 SCRIPT = b"export const text = 'a script';\n" * 50

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 import pytest
 
 from clusterstate.errors import ConfigError
-from clusterstate.versions import minor
 from kubescheduler.releases.lookup import RELEASES, release_of
-from kubescheduler.releases.names import LIKE_THE_NEXT, RELEASE_NAMES, STEPS, spoken
+from kubescheduler.releases.names import LIKE_THE_NEXT, RELEASE_NAMES, STEPS, minor, spoken
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ from kubescheduler.report.html_report import (
     render,
 )
 from kubescheduler.report.single_file import MOST_NAMES, embedded
-from kubescheduler.sources.sanitize import escaped
+from kubescheduler.sources.untrusted import escaped
 from tests.support.comparisons import compared_pod, comparison, effects, every_cause, three_columns
 
 ROOT = Path(__file__).parents[3]

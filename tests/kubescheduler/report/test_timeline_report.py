@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from kubescheduler.comparison.outcomes import Outcome
 from kubescheduler.comparison.release_steps import Timeline
 from kubescheduler.report.timeline_report import render_timeline, timeline_payload
-from kubescheduler.sources.sanitize import escaped
+from kubescheduler.sources.untrusted import escaped
 from tests.kubescheduler.report.test_html_report import HOSTILE, Page
 from tests.support.comparisons import BALANCED, RELEASES, SEVERAL, WEIGHS, made_timeline, moving, renamed, timeline_of
 

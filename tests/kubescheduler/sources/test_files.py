@@ -21,7 +21,7 @@ from kubescheduler.sources.files import (
     why_unreadable,
 )
 from kubescheduler.sources.json_stream import PrefixedStream
-from kubescheduler.sources.limits import VARIABLE, TooLongError, changed_limits, check_values, exceeded, limit
+from kubescheduler.sources.untrusted import VARIABLE, TooLongError, changed_limits, check_values, exceeded, limit
 
 
 @given(data=st.binary(max_size=60), cut=st.integers(0, 60), sizes=st.lists(st.integers(1, 40), max_size=8))

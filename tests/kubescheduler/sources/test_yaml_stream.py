@@ -15,7 +15,7 @@ from clusterstate.errors import DecodeError
 from kubescheduler.simulation.pods_to_place import read_pods_to_place
 from kubescheduler.simulation.workload_files import read_workload
 from kubescheduler.sources.json_stream import duplicate_keys, json_duplicates
-from kubescheduler.sources.limits import changed_limits
+from kubescheduler.sources.untrusted import changed_limits
 from kubescheduler.sources.yaml_stream import first_document, parse_yaml, parsed_documents, read_blocks
 from tests.support.clusters_read import read_cluster
 

@@ -13,7 +13,7 @@ import pytest
 
 from clusterstate.objects import Node, ObjectMeta, Pod
 from clusterstate.snapshot import Snapshot
-from kubescheduler.extender.answer_reading import ExtenderError
+from kubescheduler.extender.answers import ExtenderError
 from kubescheduler.extender.client import HTTPExtender
 from kubescheduler.extender.config import ExtenderConfig
 from kubescheduler.extender.wire import WireFormat

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from benchmarks.fuzz_cases import execute
 from benchmarks.fuzz_inputs import readers
-from kubescheduler.sources.sanitize import one_line, shown
+from kubescheduler.sources.untrusted import one_line, shown
 from tests.kubescheduler.cli.conftest import Run, in_a_process
 
 READERS = readers()

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-import kubescheduler.lab.page
+from kubescheduler.lab import PAGE
 
-PAGE = Path(kubescheduler.lab.page.__file__).parent
 VENDOR = PAGE / "vendor"
 LIBRARIES = tomllib.loads((VENDOR / "vendor.toml").read_text(encoding="utf-8"))["library"]
 OWN = sorted(path for path in PAGE.rglob("*.js") if VENDOR not in path.parents)

@@ -19,7 +19,7 @@ from hypothesis import given
 import kubescheduler as ks
 from clusterstate.errors import InputError
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.lab import page
+from kubescheduler.lab import PAGE
 from kubescheduler.lab.scene import share_verbs
 from kubescheduler.lab.scene.lab_document import (
     LONGEST,
@@ -217,10 +217,7 @@ def test_every_module_that_the_page_reaches_is_in_it() -> None:
     """Under one name, with no relative import left, but for the editor, which a replay does without."""
     imports = script(shown().replay(), '<script type="importmap">')["imports"]
     texts = {name: base64.b64decode(address.partition(",")[2]).decode() for name, address in imports.items()}
-    modules = {
-        f"lab/{path.relative_to(Path(page.__file__).parent).as_posix()}"
-        for path in Path(page.__file__).parent.rglob("*.js")
-    }
+    modules = {f"lab/{path.relative_to(PAGE).as_posix()}" for path in PAGE.rglob("*.js")}
     assert modules - set(texts) == {"lab/vendor/codemirror.js"}
     for name, text in texts.items():
         left = re.findall(r"""(?:\bfrom\s*|\bimport\s*\(?\s*)["'](\.{1,2}/[^"'\n]+)["']""", text)

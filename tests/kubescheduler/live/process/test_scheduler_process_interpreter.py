@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from kubescheduler.live.process.interpreter import LONGEST, TURN, GcFreeze, gc_freeze, switch_interval
+from kubescheduler.live.process.scheduler_process import LONG_COLLECTION, TURN, GcFreeze, gc_freeze, switch_interval
 
 
 def fail_in_short_turns() -> None:
@@ -27,9 +27,9 @@ def test_turns_are_short_meanwhile() -> None:
 @pytest.mark.parametrize(
     ("generation", "seconds", "expected"),
     [
-        pytest.param(2, 2 * LONGEST, 1, id="long full collection"),
-        pytest.param(2, LONGEST / 2, 0, id="short full collection"),
-        pytest.param(1, 2 * LONGEST, 0, id="young objects alone"),
+        pytest.param(2, 2 * LONG_COLLECTION, 1, id="long full collection"),
+        pytest.param(2, LONG_COLLECTION / 2, 0, id="short full collection"),
+        pytest.param(1, 2 * LONG_COLLECTION, 0, id="young objects alone"),
     ],
 )
 def test_what_a_long_full_collection_left_is_set_aside(generation: int, seconds: float, expected: int) -> None:
@@ -47,7 +47,7 @@ def test_what_a_long_full_collection_left_is_set_aside(generation: int, seconds:
 
 def test_objects_set_aside_are_not_gone_through_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """After a long collection what it left is frozen, until the end."""
-    monkeypatch.setattr("kubescheduler.live.process.interpreter.LONGEST", -1.0)
+    monkeypatch.setattr("kubescheduler.live.process.scheduler_process.LONG_COLLECTION", -1.0)
     before = gc.get_freeze_count()
     with gc_freeze():
         known = [[number] for number in range(1000)]
