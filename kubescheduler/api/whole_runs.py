@@ -301,8 +301,9 @@ def capacity(cluster: Cluster, pod: Any, *, limit: int | None = None, **options:
     checked_cluster(cluster, Cluster)
     refuse(wrong_number("limit", limit, 1))
     from kubescheduler.simulation.room import room_of
+    from kubescheduler.simulation.workload import as_new
 
-    asked = cluster.to_place(pod, "pod")
+    asked = cluster.to_place(pod, "pod", running=True)
     for note in asked.notes:
         warnings.warn(note, UserWarning, stacklevel=2)
     kinds = asked.distinct()
@@ -310,7 +311,8 @@ def capacity(cluster: Cluster, pod: Any, *, limit: int | None = None, **options:
         names = ", ".join(key_of(each)[1] for pods in kinds for each in pods) or "none"
         raise DecodeError(f"capacity takes one pod, or the pods of one controller, found {names}")
     running = Scheduler(cluster.with_accompanying(asked.accompanying), **options).running
-    return room_of(kinds[0], running, limit=limit)
+    pods = [as_new(each) if cluster.find_pod(each.key) is each else each for each in kinds[0]]
+    return room_of(pods, running, limit=limit)
 
 
 def hints(

@@ -48,7 +48,8 @@ def capacity(
     """How many more of each pod fit in CLUSTER: files, folders, .csv files of nodes, or - for standard input.
 
     Copies of a pod are placed one after another until none fits; what stops the next one is shown by node. Each pod of
-    the files has the cluster to itself. Of a DaemonSet it is how many of its nodes have room for its pod.
+    the files has the cluster to itself, beside what runs in it. Of a DaemonSet it is how many of its nodes have room
+    for its pod.
 
     \b
     Examples:
@@ -130,7 +131,7 @@ def _by_reason(room: Room) -> Iterator[tuple[str, ...]]:
 
 
 def _why_no_more(room: Room, reasons: Sequence[str]) -> str:
-    return "; ".join(reasons) or ("not asked after --limit" if room.limited else "<none>")
+    return "; ".join(reasons) or ("not asked after --limit" if room.limited else "it has its pod")
 
 
 def _document(room: Room) -> dict[str, Any]:

@@ -50,6 +50,8 @@ class Inputs(msgspec.Struct, frozen=True):
     """What to schedule, in order."""
     notes: tuple[str, ...] = ()
     """What is to be said about what was read."""
+    in_turn: Mapping[str, Sequence[str]] = {}
+    """See ``PodsToPlace``."""
 
 
 def read_inputs(
@@ -73,7 +75,8 @@ def read_inputs(
         raise DecodeError(problems)
     there = there.with_accompanying(asked.accompanying)
     none = ("no pending pods in the cluster",) if pending and not asked.pods else ()
-    return Inputs(there, asked.pods, (*notes_on_cluster(there), *asked.notes, *asked.controllers, *none))
+    notes = (*notes_on_cluster(there), *asked.notes, *asked.controllers, *none)
+    return Inputs(there, asked.pods, notes, asked.in_turn)
 
 
 def read_asked(

@@ -73,7 +73,8 @@ def schedule(
     """Decide where pods go in CLUSTER: files, folders, or - for standard input.
 
     Files are JSON or YAML, also gzipped: what kubectl prints, manifests, or an export of kube-scheduler-simulator.
-    Several pods are one run: each is bound before the next is decided.
+    Several pods are one run: each is bound before the next is decided. A note names the pods that a StatefulSet would
+    not have made yet.
 
     \b
     Examples:
@@ -221,6 +222,7 @@ def _run(
     from kubescheduler.cli.output import echo
     from kubescheduler.core.decision import gave_up
     from kubescheduler.core.equal_runs import placed_in_order
+    from kubescheduler.simulation.pods_to_place import made_too_early
 
     hosts: dict[str, str | None] = {}
     errors: list[tuple[str, str]] = []
@@ -243,7 +245,7 @@ def _run(
         read = ((entry.obj, entry.item or Item("", entry.manifest())) for entry in inputs.cluster.entries())
         save_cluster(save, read, inputs.pods, hosts, [obj for _, obj in changes])
     echo(pieces)
-    remarks(passed_over.remarks())
+    remarks([*passed_over.remarks(), *made_too_early(inputs.in_turn, hosts)])
     if not pending or len(foreign) == len(hosts):
         errors += foreign.items()
     return exit_status(errors, fine=all(host is not None or pod in foreign for pod, host in hosts.items()))

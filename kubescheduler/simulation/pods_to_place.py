@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any
 
 import msgspec
@@ -17,7 +17,7 @@ from kubescheduler.releases.names import DEFAULT_RELEASE
 from kubescheduler.simulation.controllers import DAEMON_SET, is_controller
 from kubescheduler.simulation.openb_trace import Trace, read_inputs_of
 from kubescheduler.simulation.pod_claims import ClaimControllers
-from kubescheduler.simulation.workload import Workload
+from kubescheduler.simulation.workload import ON_BINDING, Workload
 from kubescheduler.sources.cluster_input import Filling, decode_pods, no_pods, swapped
 
 ReadObject = tuple[ClusterObject, Item | None]
@@ -38,6 +38,8 @@ class PodsToPlace(msgspec.Struct, frozen=True):
     """What was left out, and warnings."""
     controllers: tuple[str, ...] = ()
     """What the controllers of DaemonSets did, which need not have a pod; see ``Workload``."""
+    in_turn: Mapping[str, Sequence[str]] = {}
+    """StatefulSet → ``namespace/name`` of its pods, each of which it makes only once the one before has a node."""
 
     @property
     def pods(self) -> list[Pod]:
@@ -92,8 +94,8 @@ def read_pods_to_place(
 
     cluster: where they come to; its priority classes and nodes count; None when it cannot be read. strictness: as for
     ``clusterstate.manifests.decode.Decoder``. daemons: as for ``read_workload``. needed: that there
-    is no pod is a fault. Raises DecodeError with every fault; files with the nodes that the cluster does not have are
-    one.
+    is no pod is a fault. Pods may run in the cluster already. Raises DecodeError with every fault; files with the nodes
+    that the cluster does not have are one.
     """
     read = read_inputs_of(paths, stdin)
     return pods_in(
@@ -150,14 +152,15 @@ def pods_in(  # noqa: PLR0913
         from kubescheduler.simulation.workload_files import workload_in
 
         settings: dict[str, Any] = {"defaulting": defaulting, "release": release, "strictness": strictness}
-        settings |= {"traces": traces, "name": name, "daemons": daemons}
+        settings |= {"traces": traces, "name": name, "daemons": daemons, "running": True}
         world = joined(cluster or (), (obj for obj, _ in accompanying))
         made, notes = attempt(problems, workload_in, controllers, [], world, **settings) or (made, notes)
     if problems:
         raise DecodeError(problems)
     accompanying += ((obj, None) for obj in (*claims.made, *made.accompanying()))
     every_note = tuple(dict.fromkeys((*found.notes, *notes, *claims.notes)))
-    return PodsToPlace(pods, made.in_order(), tuple(accompanying), every_note, made.controllers)
+    in_turn = {name: made.pods_of(name) for name, chain in made.chains.items() if chain.on == ON_BINDING}
+    return PodsToPlace(pods, made.in_order(), tuple(accompanying), every_note, made.controllers, in_turn)
 
 
 def _decoding(filling: Filling | None, name: str, problems: list[str]) -> Callable[[Manifest], ClusterObject | None]:
@@ -183,7 +186,20 @@ def merged(parts: Iterable[PodsToPlace]) -> PodsToPlace:
         tuple(each for part in every for each in part.accompanying),
         tuple(dict.fromkeys(note for part in every for note in part.notes)),
         tuple(text for part in every for text in part.controllers),
+        {name: pods for part in every for name, pods in part.in_turn.items()},
     )
+
+
+def made_too_early(in_turn: Mapping[str, Sequence[str]], hosts: Mapping[str, str | None]) -> Iterator[str]:
+    """A note on each StatefulSet that would not have made all its pods, as one has no node.
+
+    hosts: ``namespace/name`` of each pod that was decided → its node.
+    """
+    for name, pods in in_turn.items():
+        at = next((at for at, pod in enumerate(pods) if hosts.get(pod) is None), len(pods))
+        if early := pods[at + 1 :]:
+            those = early[0] if len(early) == 1 else f"{early[0]} and {len(early) - 1} more"
+            yield f"{name} does not make {those} before {pods[at]} has a node; decided here all the same"
 
 
 def _makes_pods(item: Item) -> bool:

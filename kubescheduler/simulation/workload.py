@@ -101,6 +101,11 @@ class Workload(msgspec.Struct, frozen=True):
         waiting = (arrival for chain in self.chains.values() for arrival in chain.waiting)
         return [arrival.pod for arrival in (*self.arrivals, *waiting)]
 
+    def pods_of(self, chain: str) -> list[str]:
+        """``namespace/name`` of the pods of a chain, in order."""
+        every = (*(one for one in self.arrivals if one.chain == chain), *self.chains[chain].waiting)
+        return [arrival.pod.key for arrival in every]
+
     def in_order(self) -> list[Pod]:
         """Every pod that a scheduler decides on, in the order of arrival; those that wait for others are last."""
         waiting = [arrival.pod for chain in self.chains.values() for arrival in chain.waiting]

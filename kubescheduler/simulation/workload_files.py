@@ -381,7 +381,10 @@ def _clashes(workload: Workload, cluster: Iterable[ClusterObject], *, running: b
     there = [obj for obj in cluster if isinstance(obj, Pod) and obj.node_name]
     known = {pod.key: pod.node_name for pod in there if not running}
     pods = list(workload.pods())
-    for key in dict.fromkeys(pod.key for pod in pods if pod.key in known):
-        yield f"Pod {key}: it already runs on {known[key]}; rename it, or remove it from the cluster"
+    for pod in {pod.key: pod for pod in pods if pod.key in known}.values():
+        owner = next((each for each in pod.metadata.owner_references if each.controller), None)
+        named = "" if owner is None else f"{owner.kind} {pod.metadata.namespace}/{owner.name}"
+        of = f"{named}: its pod {pod.metadata.name}" if named else f"Pod {pod.key}: it"
+        yield f"{of} already runs on {known[pod.key]}; rename it, or remove it from the cluster"
     yield from repeated_names((pod for pod in pods if pod.key not in known), "the workload")
     yield from dict.fromkeys(uid_problems([*there, *pods]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -69,3 +70,42 @@ def test_faults(capacity: Run) -> None:
     assert "none.yaml: no such file" in outcome.err
     assert "Defaut" in outcome.err
     assert capacity("-", "--pod", "-").status == 2
+
+
+SET = """\
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db}
+spec:
+  replicas: 2
+  serviceName: db
+  selector: {matchLabels: {app: db}}
+  template:
+    metadata: {labels: {app: db}}
+    spec: {containers: [{name: c, image: c, resources: {requests: {cpu: "1"}}}]}
+"""
+
+
+@pytest.mark.parametrize("release", ["1.16", "1.36"])
+def test_a_stateful_set_that_runs(kubescheduler: Run, folder: Path, release: str) -> None:
+    """It is how many more pods of it fit beside those that there are."""
+    (folder / "set.yaml").write_text(SET)
+    (folder / "there.yaml").write_text(
+        pod("db-0", "1", spec=", nodeName: n1") + pod("db-1", "1", spec=", nodeName: n1")
+    )
+    asked = ("--pod", "set.yaml", "--release", release, "-o", "json")
+    alone, beside = (
+        json.loads(kubescheduler("capacity", "cluster.yaml", *files, *asked).out)["items"][0]["count"]
+        for files in ((), ("there.yaml",))
+    )
+    assert (alone, beside) == (6, 4)
+    refused = kubescheduler("simulate", "cluster.yaml", "there.yaml", "--workload", "set.yaml")
+    assert refused.status == 2
+    assert "StatefulSet default/db: its pod db-0 already runs on n1" in refused.err
+
+
+def test_nodes_that_have_the_pod_of_a_daemon_set(capacity: Run) -> None:
+    """There is one a node, which is no reason of the release's."""
+    text = SET.replace("StatefulSet", "DaemonSet").replace("  replicas: 2\n  serviceName: db\n", "")
+    outcome = capacity("--pod", "-", stdin=text.encode())
+    assert outcome.lines[-1] == ["2", "2", "it", "has", "its", "pod", "n1,", "n2"]

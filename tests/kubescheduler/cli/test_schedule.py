@@ -520,3 +520,25 @@ def test_candidates_are_sampled_where_nodes_are(
     assert run([*command, "--preempt", "-o", "json", *more]) == 1
     found = json.loads(capsys.readouterr().out)["items"][0]["preemption"]
     assert len(found["candidates"]) == tried
+
+
+@pytest.mark.parametrize(("policy", "noted"), [("OrderedReady", True), ("Parallel", False)])
+def test_a_stateful_set_whose_second_pod_has_no_node(kubescheduler: Run, policy: str, noted: bool) -> None:
+    """Each is decided as it comes; a note says that its controller would not have made the third."""
+    text = f"""
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {{name: db}}
+spec:
+  replicas: 9
+  serviceName: db
+  podManagementPolicy: {policy}
+  selector: {{matchLabels: {{app: db}}}}
+  template:
+    metadata: {{labels: {{app: db}}}}
+    spec: {{containers: [{{name: c, image: c, resources: {{requests: {{cpu: 1}}}}}}]}}
+"""
+    outcome = kubescheduler("schedule", "cluster.yaml", "--pod", "-", "-o", "name", stdin=text.encode())
+    assert outcome.status == 1
+    said = "StatefulSet default/db does not make default/db-7 and 1 more before default/db-6 has a node"
+    assert (said in outcome.err) is noted, outcome.err
