@@ -13,7 +13,7 @@ import click
 import msgspec
 
 from kubescheduler.cli.output import ERROR, NONE, PLAIN, Screen, Toned, headed, list_document, noted, table
-from kubescheduler.core.decision import Decision, failures, gave_up, undecided
+from kubescheduler.core.decision import Decision, gave_up, undecided, went_on_without
 from kubescheduler.sources.untrusted import one_line, shown
 
 if TYPE_CHECKING:
@@ -89,9 +89,8 @@ class PassedOverExtenders(msgspec.Struct, eq=False):
 
     def note(self, decision: Decision) -> None:
         """Notes what a decision lacks; nothing of one that an error ended."""
-        if decision.error is None:
-            for text in failures(decision):
-                self._pods.setdefault(text, set()).add(decision.pod.key)
+        for text in went_on_without(decision, True, False):
+            self._pods.setdefault(text, set()).add(decision.pod.key)
 
     def remarks(self) -> list[str]:
         """A sentence for each error, with the number of pods that were decided without the extender."""

@@ -80,6 +80,7 @@ class RealChoices(msgspec.Struct, frozen=True, eq=False):
             message=decision.message,
             notes=() if decision.host is not None else decision.notes,
             error=decision.error is not None and decision.tried,
+            tried=decision.tried,
             evicts=tuple(sorted(room.victims)),
             evicts_from=room.node,
         )

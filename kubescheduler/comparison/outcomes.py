@@ -63,7 +63,7 @@ class Cause(StrEnum):
         "kept-ranking",
         "one of the hosts is the next of the ranking kept from the pod before, and was not scored",
     )
-    ERROR = "error", "an error ended an attempt, or an extender did not answer: nothing was compared", STAYS
+    ERROR = "error", "an error ended an attempt, or an extender that has to answer did not: nothing was compared", STAYS
 
 
 TOLERABLE = tuple(cause for cause in Cause if cause not in (Cause.SAME, Cause.ERROR))
@@ -94,8 +94,11 @@ class Outcome(msgspec.Struct, frozen=True):
     """How many nodes there are; 0 where nobody looked."""
     message: str = ""
     notes: tuple[str, ...] = ()
-    """What a reader of the reasons does not see in them; see ``Decision.notes``."""
+    """What a reader of the reasons does not see in them, see ``Decision.notes``, and ignorable extenders that did not
+    answer."""
     error: bool = False
+    tried: bool = True
+    """False: the scheduler leaves the pod to another one, or holds it back."""
     evicts: tuple[str, ...] = ()
     """The keys of the pods that preemption would take from ``evicts_from``."""
     evicts_from: str | None = None

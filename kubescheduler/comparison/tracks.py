@@ -16,7 +16,7 @@ from kubescheduler.comparison.causes import VictimChoice, explained, ties_senten
 from kubescheduler.comparison.contributions import Judgement
 from kubescheduler.comparison.outcomes import LOOSE, STRICT, Cause, HostChange, Outcome, PodComparison
 from kubescheduler.comparison.running_pods import Absences
-from kubescheduler.core.decision import Decision
+from kubescheduler.core.decision import Decision, went_on_without
 from kubescheduler.engine.placing import place
 from kubescheduler.engine.spec import Engine, PodScheduler, cache_for
 
@@ -319,6 +319,7 @@ class Run:
             total = int(totals[np.flatnonzero(feasible == row)[0]])
             if total == best:
                 names = self._names(track, decision, feasible[totals == best])
+        notes = decision.notes if host is None or decision.from_kept_ranking else ()
         return Outcome(
             host=host,
             tied=names,
@@ -326,8 +327,9 @@ class Run:
             fits=len(feasible),
             nodes=decision.nodes_total if decision.tried else 0,
             message=decision.message,
-            notes=decision.notes if host is None or decision.from_kept_ranking else (),
+            notes=(*notes, *went_on_without(decision, True)),
             error=decision.error is not None and decision.tried,
+            tried=decision.tried,
             evicts=tuple(pod.key for pod in found.victims),
             evicts_from=found.node,
         )

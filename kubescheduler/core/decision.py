@@ -521,14 +521,17 @@ def gave_up(decision: Decision | None) -> bool:
 def failures(decision: Decision) -> Iterator[str]:
     """What a scheduler did instead of answering, as ``gave up: …``; nothing for a decision that is an answer.
 
-    A release goes on without scores that an extender does not send, and without an ignorable extender. Where the pod
-    would go with them is then unknown.
+    A release goes on without scores that an extender does not send. Where the pod would go with them is then unknown,
+    unless the extender is ignorable: then the configuration says that pods may go without it.
     """
-    if decision.error is not None:
-        if decision.tried:
-            yield f"gave up: {decision.error}"
-        return
-    for trace in decision.extenders:
+    if decision.error is not None and decision.tried:
+        yield f"gave up: {decision.error}"
+    yield from went_on_without(decision, False)
+
+
+def went_on_without(decision: Decision, *ignorable: bool) -> Iterator[str]:
+    """What extenders did not answer: those that are ignorable, or that are not, or both."""
+    for trace in decision.extenders if decision.error is None else ():
         for error in (trace.filter_error, trace.prioritize_error):
-            if error is not None:
+            if error is not None and trace.ignorable in ignorable:
                 yield f"went on without its extender: {error}"

@@ -45,6 +45,8 @@ class ExtenderTrace(msgspec.Struct, frozen=True, eq=False):
     """Its urlPrefix."""
     weight: int = 0
     """What its scores are multiplied by."""
+    ignorable: bool = False
+    """Whether a pod is scheduled without it when it cannot be reached."""
     failed: Mapping[str, str] | None = None
     """Node → why the extender refuses it."""
     unresolvable: Mapping[str, str] | None = None
@@ -188,7 +190,7 @@ def filter_with_extenders(
     traces: list[ExtenderTrace] = []
     for extender in extenders:
         config = extender.config
-        trace = ExtenderTrace(config.name, config.weight)
+        trace = ExtenderTrace(config.name, config.weight, config.ignorable)
         if len(feasible) and config.filter_verb and extender.is_interested(pod):
             nodes = places.nodes(feasible)
             trace = msgspec.structs.replace(trace, filter_nodes=nodes)

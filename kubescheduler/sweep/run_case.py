@@ -25,7 +25,7 @@ from clusterstate.workloads import is_daemon_pod
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.comparison.running_pods import running_pods, taken_out, without_stayers
 from kubescheduler.comparison.tracks import NOTHING_RUNS, Track
-from kubescheduler.core.decision import Decision, failures
+from kubescheduler.core.decision import Decision, failures, went_on_without
 from kubescheduler.core.equal_runs import placed_in_order
 from kubescheduler.core.selection import FirstByName, RandomTie, TieBreak
 from kubescheduler.engine.engine_flags import Notice
@@ -277,11 +277,13 @@ def _run(
     start = clock()
     placements: dict[str, str | None] = {}
     errors: list[str] = []
-    one = partial(_place, track=track, errors=errors)
+    without: dict[str, None] = {}
+    one = partial(_place, track=track, errors=errors, without=without)
     for part in map(one, inputs.pods) if inputs.running else placed_in_order(scheduler.place_run, inputs.pods, one):
         placements.update([(part.pod.key, part.host)] if isinstance(part, Decision) else part.by_pod())
     placements.update((pod.key, None) for pod in track.evicted if pod not in cache and pod.key in placements)
     seconds = clock() - start
+    notes += (f"{case.configuration.label}: {text}" for text in without)
     if errors:
         return {ERROR: f"attempts that failed: {len(errors)}, the first of {errors[0]}"}
     text = _json(placements)
@@ -310,12 +312,14 @@ def _tie_break(case: Case, engine: Engine) -> TieBreak:
     return engine.upstream_tie(rng) if case.options.tie_break == "upstream" else RandomTie(rng)
 
 
-def _place(pod: Pod, track: Track, errors: list[str]) -> Decision:
-    """Decides on a pod and places it. One that is not even tried gets none, which is no error."""
+def _place(pod: Pod, track: Track, errors: list[str], without: dict[str, None]) -> Decision:
+    """Decides on a pod and places it. One that is not even tried gets none, which is no error. without: gets the
+    ignorable extenders that did not answer."""
     track.take_out(pod)
     decision = track.decide(pod).decision
     track.place(pod, decision.host)
     errors += (f"Pod {pod.key}: {text}" for text in list(failures(decision))[:1])
+    without.update(dict.fromkeys(went_on_without(decision, True)))
     return decision
 
 

@@ -259,6 +259,7 @@ def _outcome(outcome: Outcome) -> dict[str, Any]:
         "nodes": outcome.nodes,
         "message": outcome.message,
         "error": outcome.error,
+        "tried": outcome.tried,
         "evicts": list(outcome.evicts),
         "evictsFrom": outcome.evicts_from,
     }

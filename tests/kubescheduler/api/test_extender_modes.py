@@ -36,11 +36,11 @@ def _cluster(release: str = "1.16") -> ks.Cluster:
 
 
 @pytest.mark.parametrize("mode", ["independent", "sequence"])
-@pytest.mark.parametrize("ignorable", [False, True])
+@pytest.mark.parametrize("filters", [True, False])
 @pytest.mark.parametrize("new", ["1.16", "1.20"])
-def test_a_dead_extender_on_both_sides_is_no_sameness(new: str, ignorable: bool, mode: str) -> None:
-    """Both fail alike and nothing was compared; nothing tolerates that."""
-    policy = _policy(DEAD, ignorable=ignorable)
+def test_a_dead_extender_on_both_sides_is_no_sameness(new: str, filters: bool, mode: str) -> None:
+    """Both fail alike and nothing was compared; nothing tolerates that. Also where a release goes on without scores."""
+    policy = _policy(DEAD, **({} if filters else {"filterVerb": ""}))
     sides: dict[str, Any] = {"old": {"policy": policy}, "new": {"policy": policy, "release": new}}
     found = ks.compare(_cluster(), [ks.pod("a"), ks.pod("b")], **sides, mode=mode)
     assert (found.same, found.moved, len(found.errors)) == (False, (), 2)
@@ -48,6 +48,20 @@ def test_a_dead_extender_on_both_sides_is_no_sameness(new: str, ignorable: bool,
     assert {change.cause for pod in found.pods for change in pod.changes} == {Cause.ERROR}
     assert all("extender" in change.text or DEAD in change.text for pod in found.pods for change in pod.changes)
     assert found.as_dict()["errors"] == 2
+
+
+@pytest.mark.parametrize("mode", ["independent", "sequence"])
+def test_a_dead_extender_that_is_ignorable(mode: str) -> None:
+    """The policy says that pods go without it: they are compared as each release decides then, and a note says so."""
+    policy = _policy(DEAD, ignorable=True)
+    cluster, pods = _cluster(), [ks.pod("a"), ks.pod("b")]
+    found = ks.compare(cluster, pods, old={"policy": policy}, new={"policy": policy, "release": "1.20"}, mode=mode)
+    decided = ks.Scheduler(cluster, policy=policy).decide(pods[0])
+    assert (found.errors, found.pods[0].outcomes[0].host) == ((), decided.host)
+    assert found.notes == tuple(
+        f'went on without its extender: Post "{DEAD}/good/{verb}": Connection refused'
+        for verb in ("filter", "prioritize")
+    )
 
 
 @pytest.mark.parametrize("dead", ["old", "new"])

@@ -265,7 +265,7 @@ DEAD = """\
 kind: Policy
 apiVersion: v1
 extenders:
-- {urlPrefix: "http://127.0.0.1:1/x", filterVerb: filter, prioritizeVerb: prioritize, weight: 1, ignorable: true}
+- {urlPrefix: "http://127.0.0.1:1/x", prioritizeVerb: prioritize, weight: 1}
 """
 
 
@@ -286,6 +286,16 @@ def test_extenders_that_are_passed_over_leave_nothing_to_compare(compare: Run, f
         "github": "::error title=default.Pod/web::web: ",
     }
     assert said[output] in found.out
+
+
+@pytest.mark.parametrize("output", ["table", "wide", "json", "yaml", "html", "junit", "github"])
+def test_extenders_that_are_ignorable_leave_a_note(compare: Run, folder: Path, output: str) -> None:
+    """As in `schedule`: the pods are compared as each release decides without them."""
+    (folder / "dead.yaml").write_text(DEAD.replace("weight: 1", "weight: 1, ignorable: true"))
+    sides = ("--old", "policy=dead.yaml", "--new", "policy=dead.yaml")
+    found = compare("--pods", "pod.yaml", *sides, "-o", output)
+    assert found.status == 0
+    assert "went on without its extender: Post" in " ".join(found.out.split())
 
 
 def test_an_error_is_not_tolerable(compare: Run) -> None:

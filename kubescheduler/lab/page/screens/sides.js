@@ -136,7 +136,7 @@ function Place({ outcome, base }) {
   return html`
     <span class=${moved ? "host moved" : "host"}>
       ${moved ? html`<span class="sign" aria-hidden="true">≠</span><span class="unseen">differs: </span>` : null}
-      ${outcome.host ? html`<b>${outcome.host}</b>` : html`<span class="refused">✗ ${outcome.error ? "error" : "fits nowhere"}</span>`}
+      ${outcome.host ? html`<b>${outcome.host}</b>` : html`<span class="refused">✗ ${outcome.error ? "error" : outcome.tried === false ? "not tried" : "fits nowhere"}</span>`}
     </span>
     <small class="quiet">
       ${outcome.host

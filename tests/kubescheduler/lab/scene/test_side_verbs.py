@@ -286,3 +286,14 @@ def test_a_release_that_cannot_read() -> None:
     assert step(scene, "1.21", "1.22")["hosts"]
     with pytest.raises(SceneFault, match="pod"):
         step(Scene.opened(ks.Cluster(release="1.22").node("a")), "1.21", "1.22")
+
+
+def test_a_pod_of_another_scheduler_is_not_tried() -> None:
+    """Nobody looked at the nodes for it, so that it does not fit nowhere; 1.4 knows of no other schedulers."""
+    cluster = ks.Cluster(release="1.36").node("a").pod("web", scheduler_name="other")
+    scene = Scene.opened(cluster, sides=[EngineSpec("1.36"), EngineSpec("1.4")])
+    [pod] = VERBS["sides"](scene, {})["pods"]
+    assert {letter: (outcome["tried"], outcome["host"]) for letter, outcome in pod["outcomes"].items()} == {
+        "a": (False, None),
+        "b": (True, "a"),
+    }
