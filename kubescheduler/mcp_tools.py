@@ -103,6 +103,8 @@ class Tools:
         """
         there, options = self._asked(release, None, None, cluster)
         hints = ks.hints(there, _pod(there, pod), node, top=_few(top), **options)
+        if hints.foreign:
+            raise InputError(hints.message)
         return {"hints": [hint.to_dict() for hint in hints]}
 
     def compare(

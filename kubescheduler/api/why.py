@@ -309,11 +309,11 @@ def why_of(
         come_by(engine, scheduler, cluster, pod)
     decision = scheduler.decide(renewed(pod) if pod.node_name else pod, preempt=not pod.node_name)
     beside = _beside(scheduler, decision, pod.node_name)
-    unplaced = decision.host is None and decision.tried and not gave_up(decision)
     hints = None
-    if unplaced and not pod.node_name:  # in a cache of its own: the decision is explained by this one
-        search = HintSearch(engine, cache_for(engine, cluster.objects))
+    if decision.host is None and decision.tried and not pod.node_name:
+        search = HintSearch(engine, cache_for(engine, cluster.objects))  # the decision is explained by the other cache
         hints = search.hints(pod, top=top, quick=True, message=decision.message)
+        hints = None if gave_up(decision) and not hints else hints
     return Why(pod, decision, beside, hints, gang_members(engine, cluster, pod), _reported(cluster, pod))
 
 

@@ -51,6 +51,7 @@ def _cluster_and_nodes(command: Callable[..., int]) -> Callable[..., int]:
     epilog=f"Exit status: 0 all pods that come back run again, 1 one fits nowhere, or a budget blocks, {ERROR_STATUS}",
 )
 @_cluster_and_nodes
+@click.option("--node", "named", multiple=True, metavar="NODE", help="A node by its name, as NODE.  [repeatable]")
 @click.option("-l", "--selector", metavar="SELECTOR", help="Also the nodes with these labels: pool=old,zone!=a.")
 @click.option("--ignore-daemonsets", is_flag=True, help="Leave pods of DaemonSets alone; without it they are an error.")
 @click.option("--delete-emptydir-data", is_flag=True, help="Also evict pods with emptyDir volumes.")
@@ -81,6 +82,7 @@ def _cluster_and_nodes(command: Callable[..., int]) -> Callable[..., int]:
 def drain(
     cluster: tuple[ClusterPlace, ...],
     nodes: tuple[str, ...],
+    named: tuple[str, ...],
     selector: str | None,
     pod_selector: str | None,
     grace_period: int | None,
@@ -123,7 +125,7 @@ def drain(
         functools.partial(_wanted, batch, surge, shape, kubernetes_upgrade, engine.release),
         functools.partial(read_question, engine, cluster, keep_manifests=True),
     )
-    names = named_nodes(there, nodes, selector)
+    names = named_nodes(there, [*nodes, *named], selector)
     flags = flags_for(there, None if wanted.upgrade is not None else names, pod_selector, **evicts)
     remarks(notes_on_cluster(there, reads_daemon_sets=surge is not None))
     if grace_period is not None:

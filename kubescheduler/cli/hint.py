@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kubescheduler.cli.cluster_options import check_standard_input, cluster_options
-from kubescheduler.cli.common_options import ERROR_STATUS, number_option, output_option, pod_files_option
+from kubescheduler.cli.common_options import FOREIGN_STATUS, number_option, output_option, pod_files_option
 from kubescheduler.cli.engine_options import EngineOptions, question_options, remarks
 from kubescheduler.cli.help_groups import GroupedCommand
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @click.command(
     cls=GroupedCommand,
     short_help="What would make a pod fit, or go to a node.",
-    epilog=f"Exit status: 0 a hint for each pod that needs one, 1 none for some pod, {ERROR_STATUS}",
+    epilog=f"Exit status: 0 a hint for each pod that needs one, 1 none for some pod, {FOREIGN_STATUS}",
 )
 @cluster_options
 @pod_files_option("pod", "--pod", "Pods to ask about: manifests, controllers with a pod template, or a .csv trace.")
@@ -84,8 +84,11 @@ def hint(
         echo(_rendered(found, output, engine.notes(configured)))
     else:
         echo(_applied(found, applied, inputs.cluster.nodes, output))
+    tried = [one for one in found if not one.foreign]
     errors = [(one.pod.key, text) for one in found for text in one.errors]
-    return exit_status(errors, fine=all(one.hints or one.reached for one in found))
+    if not (pending and tried):
+        errors += ((one.pod.key, one.message) for one in found if one.foreign)
+    return exit_status(errors, fine=all(one.hints or one.reached for one in tried))
 
 
 def _asked(engine: Engine, inputs: Inputs, *, node: str, top: int, pairs: bool) -> Iterator[PodHints]:
@@ -147,7 +150,7 @@ def hint_section(one: PodHints, title: str = "Hints") -> Section:
     from kubescheduler.report.sections import Section
 
     if not one.hints:
-        text = f"{ERROR}: see below" if one.errors else f"{NONE}: no change that is searched does it"
+        text = f"{ERROR}: see below" if one.errors else f"{NONE}: {one.none}"
         return Section(title, texts=[text])
     rows = [(str(at), hint.text, hint.host, hint.effect) for at, hint in enumerate(one.hints, 1)]
     left_out = [f"! {one.left_out}"] if one.left_out else []

@@ -218,6 +218,8 @@ class HintSearch:
         trials = Trials(self.engine, self.cache, pod, goal, self.scheduler, reports=not message, pause=self._pause)
         base = trials.base
         out = PodHints(pod, goal, base.host, base.message if base.host is not None else message or base.message)
+        if base.foreign:
+            return attrs.evolve(out, foreign=True)
         if gave_up(base):
             made = created(trials)
             return attrs.evolve(out, hints=tuple(made[:top]), errors=() if made else tuple(trials.errors))

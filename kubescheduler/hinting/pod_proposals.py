@@ -24,7 +24,7 @@ from clusterstate.objects import (
     Toleration,
     TopologySpreadConstraint,
 )
-from clusterstate.usage import CPU, is_extended_resource, is_hugepage_resource
+from clusterstate.usage import CPU, MEMORY, is_extended_resource, is_hugepage_resource
 from kubescheduler.core.decision import Decision
 from kubescheduler.hinting.proposals import NODE, Candidate, Proposal, Scale, evolved, of_pod, replaced, without
 from kubescheduler.hinting.trials import Trials
@@ -34,8 +34,12 @@ Lowered = Callable[[int, PodSpec], PodSpec]
 """Of what is still asked for, in thousandths, and a spec: the spec that asks for it."""
 
 
+USABLE = {CPU: 10, MEMORY: 10 * 1024**2 * 1000}
+"""The least with which a container is any use, in thousandths: 10m and 10Mi; of any other resource one piece."""
+
+
 def requests(trials: Trials) -> Iterator[Scale]:
-    """Each amount that a container asks for, lowered as far as to nothing, and each of the pod as a whole (1.36)."""
+    """Each amount that a container asks for, lowered as far as it is of use, and each of the pod as a whole (1.36)."""
     spec = trials.pod.spec
     several = len(spec.containers) + len(spec.init_containers) > 1
     for field in ("containers", "init_containers"):
@@ -43,9 +47,10 @@ def requests(trials: Trials) -> Iterator[Scale]:
             of = f" in container {container.name}" if several else ""
             for resource, asked in container.requests.items():
                 lowered = partial(_in_container, field, at, resource)
-                yield from _scale(trials, resource, asked, 0, of, lowered)
+                yield from _scale(trials, resource, asked, USABLE.get(resource, 1000), of, lowered)
     for resource, asked in spec.resources.items():
         least = sum(container.requests.get(resource, 0) for container in spec.containers)
+        least = max(least, USABLE.get(resource, 1000))
         yield from _scale(trials, resource, asked, least, " for the pod as a whole", partial(_in_pod, resource))
 
 

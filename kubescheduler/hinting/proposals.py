@@ -199,6 +199,8 @@ class PodHints(Shown):
     """namespace/name of other pods that are alike, for which the same goes."""
     reached: bool = False
     """Whether the goal is reached as things are; there are no hints then."""
+    foreign: bool = False
+    """Whether it is a pod of another scheduler, of which nothing is searched."""
     errors: tuple[str, ...] = ()
     """Texts of errors that ended decisions: there may be hints that are not listed."""
     left_out: str = ""
@@ -206,15 +208,20 @@ class PodHints(Shown):
     decisions: int = 0
     """How many decisions it took."""
 
+    @property
+    def none(self) -> str:
+        """What is said where there are no hints."""
+        return (
+            "nothing is searched for a pod that is not tried" if self.foreign else "no change that is searched does it"
+        )
+
     def table(self) -> ShownTable:
         """A row a hint."""
         if self.reached:
             return ShownTable(f"{self.pod.key}: goes to {self.host}; nothing needs to change")
         message = " ".join(self.message.split()) or f"goes to {self.host}, not to {self.goal.node}"
         rows = [(at, hint.host, f"{hint.text}; {hint.effect}".rstrip("; ")) for at, hint in enumerate(self.hints, 1)]
-        below = "; ".join(
-            filter(None, (self.left_out, *self.errors, "" if rows else "no change that is searched does it"))
-        )
+        below = "; ".join(filter(None, (self.left_out, *self.errors, "" if rows else self.none)))
         return ShownTable(f"{self.pod.key}: {message}", ("#", "then goes to", "change"), rows, below)
 
     def __iter__(self) -> Iterator[Hint]:

@@ -47,7 +47,7 @@ def drain(kubescheduler: Run) -> Run:
     return lambda *args, stdin=b"": kubescheduler("drain", "-", *args, stdin=stdin)
 
 
-@pytest.mark.parametrize("nodes", [("a",), ("-l", "pool=old")])
+@pytest.mark.parametrize("nodes", [("a",), ("--node", "a"), ("-l", "pool=old")])
 def test_table(drain: Run, nodes: tuple[str, ...]) -> None:
     """A line for every pod."""
     outcome = drain(*nodes, stdin=CLUSTER.encode())
@@ -150,6 +150,7 @@ def test_an_upgrade(drain: Run, tmp_path: Path) -> None:
     [
         (("a",), "node a: cannot delete Pods that declare no controller (use --force to override): default/bare"),
         (("c", "--force"), "there is no node c in the cluster"),
+        (("--node", "A"), "there is no node A in the cluster; did you mean a?"),
         ((), "say which nodes"),
         (("a", "--batch", "2"), "--batch: this is said of an order: give --order as well"),
         (("a", "--surge", "2", "--kubernetes-upgrade", "1.2:1.3"), "--surge, --kubernetes-upgrade: this is said of"),

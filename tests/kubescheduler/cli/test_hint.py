@@ -124,3 +124,19 @@ def test_one_table_for_replicas(release: str, tmp_path: Path, capsys: pytest.Cap
     *_, last = json.loads(capsys.readouterr().out)["items"]
     assert last["others"] == ["default/web-3", "default/web-4", "default/web-5"]
     assert [hint["nodesForAll"] for hint in last["hints"] if "nodesForAll" in hint] == [2]
+
+
+@pytest.mark.parametrize("release", ["1.16", "1.36"])
+def test_a_pod_of_another_scheduler(release: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is not tried, which is no answer; with --pending it is left to its scheduler, unless there are no others."""
+    args = [*files(tmp_path), "--release", release]
+    foreign, big = (ks.pod(name, cpu=3) for name in ("foreign", "big"))
+    foreign["spec"]["schedulerName"] = "other"
+    (tmp_path / "pod.json").write_text(json.dumps(foreign))
+    assert run(args) == 2
+    said = capsys.readouterr()
+    assert "<none>: nothing is searched for a pod that is not tried" in said.out
+    assert said.err.startswith("error: no decision on default/foreign: ")
+    for pods, status in (([foreign], 2), ([foreign, big], 0)):
+        (tmp_path / "pod.json").write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": pods}))
+        assert run(["hint", args[1], str(tmp_path / "pod.json"), "--pending", "--release", release]) == status

@@ -122,3 +122,17 @@ def test_following_needs_a_server(cluster: str, capsys: pytest.CaptureFixture[st
     """Files do not change."""
     assert run(["why", "web", cluster, "--watch"]) == 2
     assert "--watch asks an API server: name no files" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("release", "status"), [("1.16", 2), ("1.36", 1)])
+def test_a_claim_that_is_not_there(
+    release: str, status: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where it is an error of the release, the hint is the same."""
+    web = ks.pod("web", spec={"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]})
+    storage = {"kind": "StorageClass", "apiVersion": "storage.k8s.io/v1", "metadata": {"name": "fast"}}
+    storage |= {"provisioner": "x", "volumeBindingMode": "WaitForFirstConsumer"}
+    path = tmp_path / "cluster.json"
+    path.write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": [ks.node("a"), storage, web]}))
+    assert run(["why", "web", str(path), "--release", release]) == status
+    assert "create the PersistentVolumeClaim default/data of the StorageClass fast" in capsys.readouterr().out

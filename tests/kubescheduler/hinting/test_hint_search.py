@@ -239,6 +239,22 @@ def test_the_smallest_hint_takes_few_decisions() -> None:
     assert one.decisions < 5 < every.decisions
 
 
+@pytest.mark.parametrize(
+    ("free", "asks", "text"),
+    [
+        ({"cpu": "10m"}, {"cpu": 1}, "ask for 10m cpu instead of 1"),
+        ({"cpu": "9m"}, {"cpu": 1}, None),
+        ({"memory": "10Mi"}, {"memory": "1Gi"}, "ask for 10Mi memory instead of 1Gi"),
+        ({"memory": "9Mi"}, {"memory": "1Gi"}, None),
+        ({}, {"resources": {"example.com/gpu": 1}}, None),
+    ],
+)
+def test_no_request_is_lowered_to_what_is_no_use(free: dict[str, Any], asks: dict[str, Any], text: str | None) -> None:
+    """A container that asks for a millicore, or for no device instead of one, does nothing."""
+    found = ks.hints(ks.Cluster(release="1.36").node("a", **free), ks.pod("web", **asks), pairs=False)
+    assert [hint.text for hint in found if hint.changes[0].kind == "request"] == ([text] if text else [])
+
+
 def test_quick_in_a_large_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
     """What takes long is left out, and it is said."""
     monkeypatch.setattr(hint_search, "LARGE", 1)
