@@ -4,7 +4,8 @@ A check is asked about each object of its type, wherever that stands, and yields
 text. What is left out and decides nothing, such as an image, is not asked for. What is of a wrong type is for decoding
 to report.
 
-Upstream: pkg/apis/core/validation, pkg/apis/policy/validation, pkg/apis/scheduling/validation.
+Upstream: pkg/apis/core/validation, pkg/apis/policy/validation, pkg/apis/scheduling/validation,
+pkg/apis/resource/validation.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import msgspec
 
 from clusterstate.manifests.fields import Check, Checks, Fault
 from clusterstate.manifests.known_fields import known_types, objects_in
+from clusterstate.objects import ALL, EXACT_COUNT
 from clusterstate.quantity import format_quantity, parse_quantity
 from clusterstate.usage import is_extended_resource, is_hugepage_resource, is_native_resource
 from kubecel.api_names import NAME_LENGTH, go_quote, is_too_long, label_value_errors, must_match, qualified_name_errors
@@ -32,6 +34,9 @@ NEGATIVE = "must be greater than or equal to 0"
 SCHEDULE_ACTIONS = ("DoNotSchedule", "ScheduleAnyway")
 BUDGET_COUNTS = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
 CONTAINERS = ("initContainers", "containers")
+CLAIM_SOURCES = ("resourceClaimName", "resourceClaimTemplateName")
+FLAT_REQUEST = ("deviceClassName", "selectors", "allocationMode", "count", "adminAccess", "tolerations", "capacity")
+"""What a request of v1beta1 has where later ones have ``exactly``."""
 CONTAINER_RESOURCES = frozenset({"cpu", "memory", "ephemeral-storage"})
 STANDARD_RESOURCES = CONTAINER_RESOURCES | {
     *("pods", "services", "replicationcontrollers", "resourcequotas", "secrets", "configmaps", "storage"),
@@ -63,6 +68,11 @@ def forbidden(detail: str) -> str:
 def duplicate(value: str) -> str:
     """Of a value that is there twice."""
     return f"Duplicate value: {go_quote(value)}"
+
+
+def not_found(value: str, detail: str) -> str:
+    """Of a name of something that is not there."""
+    return f"Not found: {go_quote(value)}: {detail}"
 
 
 def unsupported(value: str, supported: Iterable[str]) -> str:
@@ -393,6 +403,92 @@ def container_names(given: Given) -> Iterator[Fault]:
             known.add(name or "")
 
 
+def pod_claims(given: Given) -> Iterator[Fault]:
+    """The claims of a pod, and those that its containers use. Servers before 1.36 show a claim with addresses of their
+    memory; here it is shown as 1.36 shows it.
+
+    Upstream: validatePodResourceClaims, validateResourceClaimNames.
+    """
+    declared: list[str] = []
+    for at, one in objects_of(given, "resourceClaims"):
+        place, name = f".resourceClaims[{at}]", text_of(one, "name")
+        if name == "":
+            yield f"{place}.name", required()
+        elif name in declared:
+            yield f"{place}.name", duplicate(name or "")
+        declared.append(name or "")
+        there = [one.get(key) is not None for key in CLAIM_SOURCES]
+        if all(there):
+            yield (
+                place,
+                _shown_claim(one, "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"),
+            )
+        elif not any(there):
+            yield place, _shown_claim(one, "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`")
+    names = sorted({name for name in declared if name})
+    known = f": {', '.join(names)}" if names else " which is empty"
+    for key in CONTAINERS:
+        for container, one in objects_of(given, key):
+            for at, used in objects_of(object_of(one, "resources"), "claims"):
+                place, name = f".{key}[{container}].resources.claims[{at}]", text_of(used, "name")
+                if name == "":
+                    yield place, required()
+                elif name is not None and name not in names:
+                    yield place, not_found(name, f"must be one of the names in pod.spec.resourceClaims{known}")
+
+
+def _shown_claim(given: Given, detail: str) -> str:
+    fields = {f"{key[0].upper()}{key[1:]}": given.get(key) for key in ("name", *CLAIM_SOURCES)}
+    return f"Invalid value: {_as_json(fields)}: {detail}"
+
+
+def _as_json(fields: Given) -> str:
+    import json
+
+    return json.dumps(fields, default=str, separators=(",", ":"))
+
+
+def device_amount(given: Given) -> Iterator[Fault]:
+    """A request for devices with its class and how many: of none at all the server makes one.
+
+    Upstream: validateExactDeviceRequest, SetDefaults_ExactDeviceRequest.
+    """
+    if text_of(given, "deviceClassName") == "":
+        yield ".deviceClassName", required()
+    mode, count = text_of(given, "allocationMode") or EXACT_COUNT, given.get("count")
+    if not isinstance(count, int) or isinstance(count, bool):
+        return
+    if mode == ALL and count:
+        yield ".count", invalid(count, f"must not be specified when allocationMode is '{ALL}'")
+    elif mode == EXACT_COUNT and count < 0:
+        yield ".count", invalid(count, "must be greater than zero")
+
+
+def device_request(given: Given) -> Iterator[Fault]:
+    """That of v1beta1 is what it asks for itself. Upstream: validateDeviceRequest."""
+    exactly = given.get("exactly")
+    flat = [key for key in FLAT_REQUEST if given.get(key) is not None]
+    if given.get("firstAvailable") and (exactly is not None or flat):
+        detail = "exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set"
+        yield "", f"Invalid value: null: {detail}"
+    elif flat:
+        yield from device_amount(given)
+
+
+def device_claim(given: Given) -> Iterator[Fault]:
+    """What is said of requests is said of those that are there. Upstream: validateRequestNameRef."""
+    names: set[str] = set()
+    for _, one in objects_of(given, "requests"):
+        name = text_of(one, "name") or ""
+        names |= {name, *(f"{name}/{text_of(sub, 'name')}" for _, sub in objects_of(one, "firstAvailable"))}
+    detail = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
+    for key in ("constraints", "config"):
+        for at, one in objects_of(given, key):
+            for which, name in enumerate(texts_of(one, "requests") or ()):
+                if name not in names:
+                    yield f".{key}[{at}].requests[{which}]", invalid(name, detail)
+
+
 def gates(given: Given) -> Iterator[Fault]:
     """Upstream: validateSchedulingGates, and ValidatePodCreate."""
     names = [(at, text_of(one, "name") or "") for at, one in objects_of(given, "schedulingGates")]
@@ -424,12 +520,8 @@ def budget(given: Given, *, maximum: bool) -> Iterator[Fault]:
     """
     there = [key for key in ("minAvailable", "maxUnavailable")[: 1 + maximum] if given.get(key) is not None]
     if len(there) > 1:
-        import json
-
         names = ("minAvailable", "selector", "maxUnavailable", "unhealthyPodEvictionPolicy")
-        shown = json.dumps(
-            {name[0].upper() + name[1:]: given.get(name) for name in names}, default=str, separators=(",", ":")
-        )
+        shown = _as_json({name[0].upper() + name[1:]: given.get(name) for name in names})
         yield "", f"Invalid value: {shown}: minAvailable and maxUnavailable cannot be both set"
     for key in there:
         value = given[key]
@@ -463,6 +555,8 @@ class Differences(msgspec.Struct, frozen=True):
     """Whether the numbers in the status of a budget are checked: in policy/v1 (1.21), not in v1beta1."""
     checks_values: bool = False
     """Whether the values that selectors ask for have to be values of labels."""
+    claims: bool = False
+    """Whether pods have ResourceClaims."""
 
 
 def label_errors(text: str, called: str) -> Iterator[str]:
@@ -500,6 +594,7 @@ def checks_of(differs: Differences) -> Checks:
                 shown="{{{}, {}}}",
             ),
             unique("volumes", "name", place=".name", shown="{}"),
+            *((pod_claims,) if differs.claims else ()),
         ),
         "Container": (named("name", label),),
         "Volume": (named("name", label),),
@@ -529,6 +624,10 @@ def checks_of(differs: Differences) -> Checks:
         "PodDisruptionBudgetStatus": tuple(whole(key, NEGATIVE, 0) for key in BUDGET_COUNTS if differs.counts),
         "PriorityClass": (priority_class,),
         "PersistentVolumeSpec": (amounts("capacity", positive="storage"),),
+        "DeviceClaim": (device_claim,),
+        "DeviceRequest": (device_request,),
+        "ExactDeviceRequest": (device_amount,),
+        "DeviceSubRequest": (device_amount,),
     }
 
 
@@ -554,6 +653,7 @@ CHECKS_1_36 = checks_of(
         ),
         counts=True,
         checks_values=True,
+        claims=True,
     )
 )
 

@@ -12,7 +12,7 @@ from typing import Any
 from clusterstate.errors import DecodeError, nearest
 from clusterstate.manifests.decode import Manifest
 from clusterstate.manifests.kinds import KINDS
-from clusterstate.objects import PriorityClass
+from clusterstate.objects import EXACT_COUNT, PriorityClass
 
 URL_NAMESPACE = bytes.fromhex("6ba7b8119dad11d180b400c04fd430c8")
 """The namespace of URLs, see RFC 9562, 6.6."""
@@ -162,6 +162,21 @@ def _selector(spec: Manifest) -> Manifest:
     return {**spec, "selector": labels} if labels and not spec.get("selector") else spec
 
 
+def _claim_spec(spec: Manifest) -> Any:
+    return _at(spec, "devices", lambda devices: _each(devices, "requests", _request))
+
+
+def _request(request: Manifest) -> Any:
+    """That of v1beta1 says itself how many."""
+    return _count(_each(_at(request, "exactly", _count), "firstAvailable", _count))
+
+
+def _count(ask: Manifest) -> Manifest:
+    """No devices at all are one. Upstream: SetDefaults_ExactDeviceRequest."""
+    none = ask.get("count") == 0 and ask.get("allocationMode") in (None, "", EXACT_COUNT)
+    return {**ask, "count": 1} if none else ask
+
+
 def _pod_spec_1_4(spec: Manifest) -> Any:
     return _each(_containers(spec, "containers", spec.get("hostNetwork") is True), "volumes", _rbd)
 
@@ -172,7 +187,12 @@ _BY_KIND_1_4: dict[str, tuple[str, Change]] = {
     "PersistentVolume": ("spec", _rbd),
     "ReplicationController": ("spec", _selector),
 }
-_BY_KIND: dict[str, tuple[str, Change]] = {**_BY_KIND_1_4, "Pod": ("spec", _pod_spec)}
+_BY_KIND: dict[str, tuple[str, Change]] = {
+    **_BY_KIND_1_4,
+    "Pod": ("spec", _pod_spec),
+    "ResourceClaim": ("spec", _claim_spec),
+    "ResourceClaimTemplate": ("spec", lambda spec: _at(spec, "spec", _claim_spec)),
+}
 
 
 def default_manifest_1_4(manifest: Manifest) -> Manifest:

@@ -83,6 +83,11 @@ class Fields:
             return ""
         return f"{self.parent.path}{place_of(self.key, self.index)}"
 
+    @property
+    def api_version(self) -> str:
+        """What the whole document says of its version."""
+        return self.text("apiVersion") if self.parent is None else self.parent.api_version
+
     def fault(self, place: str, text: str) -> None:
         """Notes a fault at ``place``, such as ``.name`` or ``.items[3]``, below this object."""
         self.faults.append(f"{(self.path + place).lstrip('.')}: {text}")

@@ -38,6 +38,7 @@ from clusterstate.manifests.tables import (
 )
 from clusterstate.objects import (
     CSI,
+    EXACT_COUNT,
     ISCSI,
     RBD,
     Affinity,
@@ -616,6 +617,9 @@ class _Policies(TablePart):
         return write
 
 
+FLAT_VERSION, NEWEST_VERSION = "resource.k8s.io/v1beta1", "resource.k8s.io/v1"
+"""In the first what is in ``exactly`` stands in the request itself, and what a device is in its ``basic``."""
+
 PLACEMENT = FieldTable(Placement, text("nodeName"), node_selector("nodeSelector"), flag("allNodes"))
 _DEVICE = FieldTable(
     Device,
@@ -638,6 +642,21 @@ _DEVICE = FieldTable(
     words("bindingFailureConditions"),
     flag("allowMultipleAllocations", "shareable"),
 )
+
+
+def _read_devices(fields: Fields, key: str) -> tuple[Device, ...]:
+    return tuple(map(_read_device, fields.children(key)))
+
+
+def _read_device(device: Fields) -> Device:
+    if not device.has("basic"):
+        return _DEVICE.read(device)
+    if device.api_version != FLAT_VERSION:
+        device.fault(".basic", f"unknown field; in {NEWEST_VERSION} what is in it stands in the device itself")
+    read = _DEVICE.read(device.inside("basic"))
+    return msgspec.structs.replace(read, name=device.text("name"))
+
+
 RESOURCE_SLICE = FieldTable(
     ResourceSlice,
     META,
@@ -652,7 +671,7 @@ RESOURCE_SLICE = FieldTable(
         ),
         inline("placement", PLACEMENT),
         flag("perDeviceNodeSelection", "per_device"),
-        each("devices", _DEVICE),
+        own("devices", _read_devices, lambda devices: list(map(_DEVICE.write, devices)), tables=(_DEVICE,)),
         each("sharedCounters", FieldTable(CounterSet, text("name"), _valued_amounts("counters", always=True))),
     ),
 )
@@ -687,13 +706,30 @@ DEVICE_CLASS = FieldTable(
 
 # --- devices: what is asked for, and what is allocated ---------------------------------------
 
+
+class _Count(TablePart):
+    """How many devices; whoever asks for all of them says none."""
+
+    key = name = "count"
+
+    def reading(self, _: Mapping[str, Any]) -> tuple[Any, bool]:
+        return lambda fields, key: fields.integer(key, 1), False
+
+    def writing(self, _: Mapping[str, Any]) -> Write:
+        def write(record: DeviceAsk, out: dict[str, Any]) -> None:
+            if record.allocation_mode == EXACT_COUNT or record.count != 1:
+                out["count"] = record.count
+
+        return write
+
+
 _ASK = FieldTable(
     DeviceAsk,
     text("deviceClassName"),
     text("name"),
     _SELECTORS,
     word("allocationMode", always=True),
-    integer("count", always=True),
+    _Count(),
     flag("adminAccess"),
     each("tolerations", TOLERATION),
     own(
@@ -705,6 +741,7 @@ _ASK = FieldTable(
     written="name",
 )
 _REQUEST = FieldTable(DeviceRequest, text("name"), child("exactly", _ASK), each("firstAvailable", _ASK))
+_ASKED = [key for key in _ASK.keys if key != "name"]
 
 
 def _read_requests(fields: Fields, key: str) -> tuple[DeviceRequest, ...]:
@@ -713,8 +750,21 @@ def _read_requests(fields: Fields, key: str) -> tuple[DeviceRequest, ...]:
 
 def _read_request(request: Fields) -> DeviceRequest:
     read = _REQUEST.read(request)
+    if request.api_version == FLAT_VERSION:
+        return _read_flat_request(request, read)
     if read.exactly is None and not request.has("firstAvailable"):
-        request.fault("", "needs exactly or firstAvailable, as in resource.k8s.io/v1")
+        request.fault("", f"needs exactly or firstAvailable, as in {NEWEST_VERSION}")
+    return read
+
+
+def _read_flat_request(request: Fields, read: DeviceRequest) -> DeviceRequest:
+    """As the server reads it. Upstream: Convert_v1beta1_DeviceRequest_To_resource_DeviceRequest."""
+    if request.has("exactly"):
+        request.fault(".exactly", f"unknown field; in {FLAT_VERSION} what is in it stands in the request itself")
+    elif any(request.has(key) for key in _ASKED):
+        return msgspec.structs.replace(read, exactly=msgspec.structs.replace(_ASK.read(request), name=""))
+    elif not request.has("firstAvailable"):
+        request.fault("", f"needs deviceClassName or firstAvailable, as in {FLAT_VERSION}")
     return read
 
 

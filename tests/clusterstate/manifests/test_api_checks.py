@@ -198,6 +198,35 @@ IN_SPECS: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
+NAMED = {"name": "gpu", "resourceClaimName": "one"}
+IN_SPECS |= {
+    "a claim of two sources": (
+        {"resourceClaims": [{**NAMED, "resourceClaimTemplateName": "two"}]},
+        'resourceClaims[0]: Invalid value: {"Name":"gpu","ResourceClaimName":"one","ResourceClaimTemplateName":"two"}: '
+        "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified",
+    ),
+    "a claim of no source": (
+        {"resourceClaims": [{"name": "gpu"}]},
+        'resourceClaims[0]: Invalid value: {"Name":"gpu","ResourceClaimName":null,"ResourceClaimTemplateName":null}: '
+        "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`",
+    ),
+    "a claim without a name": (
+        {"resourceClaims": [{**NAMED, "name": ""}]},
+        "resourceClaims[0].name: Required value",
+    ),
+    "a claim twice": ({"resourceClaims": [NAMED, NAMED]}, 'resourceClaims[1].name: Duplicate value: "gpu"'),
+    "a container's claim that the pod does not have": (
+        {"resourceClaims": [NAMED], **container(resources={"claims": [{"name": "gpu"}, {"name": "nic"}]})},
+        'containers[0].resources.claims[1]: Not found: "nic": must be one of the names in pod.spec.resourceClaims: gpu',
+    ),
+    "a container's claim in a pod without": (
+        {"initContainers": container(resources={"claims": [{"name": "gpu"}]})["containers"]},
+        'initContainers[0].resources.claims[0]: Not found: "gpu": must be one of the names in '
+        "pod.spec.resourceClaims which is empty",
+    ),
+}
+
+
 @pytest.mark.parametrize(("spec", "fault"), IN_SPECS.values(), ids=IN_SPECS)
 def test_specs(spec: dict[str, Any], fault: str) -> None:
     """Each fault stands at its path, in pods and in templates, and alone."""
@@ -284,6 +313,69 @@ def test_other_kinds(kind: str, manifest: dict[str, Any], fault: str) -> None:
     assert refused(kind, manifest, CHECKS_1_36) == [fault]
 
 
+def claiming(**devices: Any) -> dict[str, Any]:
+    return {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu"}}], **devices}
+
+
+def exactly(**asked: Any) -> dict[str, Any]:
+    return claiming(requests=[{"name": "r", "exactly": {"deviceClassName": "gpu", **asked}}])
+
+
+REFERENCE = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
+SUB = {"name": "a", "deviceClassName": "gpu"}
+
+
+@pytest.mark.parametrize(
+    ("devices", "fault"),
+    [
+        pytest.param(exactly(count=0), None, id="none at all is one"),
+        pytest.param(
+            exactly(count=-1), "requests[0].exactly.count: Invalid value: -1: must be greater than zero", id="fewer"
+        ),
+        pytest.param(
+            exactly(allocationMode="All", count=2),
+            "requests[0].exactly.count: Invalid value: 2: must not be specified when allocationMode is 'All'",
+            id="two of all",
+        ),
+        pytest.param(exactly(deviceClassName=""), "requests[0].exactly.deviceClassName: Required value", id="no class"),
+        pytest.param(
+            claiming(requests=[{"name": "r", "firstAvailable": [SUB, {**SUB, "name": "b", "count": -2}]}]),
+            "requests[0].firstAvailable[1].count: Invalid value: -2: must be greater than zero",
+            id="of an alternative",
+        ),
+        pytest.param(
+            claiming(requests=[{"name": "r", "deviceClassName": "gpu", "count": -1}]),
+            "requests[0].count: Invalid value: -1: must be greater than zero",
+            id="of v1beta1",
+        ),
+        pytest.param(
+            claiming(requests=[{"name": "r", "exactly": {"deviceClassName": "gpu"}, "firstAvailable": [SUB]}]),
+            "requests[0]: Invalid value: null: exactly one of `exactly` or `firstAvailable` is required, but multiple "
+            "fields are set",
+            id="both",
+        ),
+        pytest.param(
+            claiming(constraints=[{"requests": ["r", "s"], "matchAttribute": "a/b"}]),
+            f'constraints[0].requests[1]: Invalid value: "s": {REFERENCE}',
+            id="a constraint on nothing",
+        ),
+        pytest.param(
+            claiming(requests=[{"name": "r", "firstAvailable": [SUB]}], config=[{"requests": ["r", "r/a", "r/b"]}]),
+            f'config[0].requests[2]: Invalid value: "r/b": {REFERENCE}',
+            id="a configuration of nothing",
+        ),
+    ],
+)
+def test_requests_for_devices(devices: dict[str, Any], fault: str | None) -> None:
+    """In claims and in templates of claims."""
+    found = [] if fault is None else [fault]
+    spec = {"spec": {"devices": devices}}
+    assert refused("ResourceClaim", spec, CHECKS_1_36) == [f"spec.devices.{each}" for each in found]
+    assert refused("ResourceClaimTemplate", {"spec": spec}, CHECKS_1_36) == [
+        f"spec.spec.devices.{each}" for each in found
+    ]
+
+
 OVER = {"spec": asking({"cpu": "2"}, {"cpu": 1})}
 VALUE = {
     "spec": with_pods(
@@ -338,6 +430,7 @@ def test_every_type_is_known() -> None:
         pytest.param({"spec": {"containers": 3, "tolerations": [None, 4], "nodeSelector": "a"}}, id="wrong types"),
         pytest.param({"spec": tolerating(key=4, operator=[], value={})}, id="wrong texts"),
         pytest.param({"spec": asking({"cpu": "many"})}, id="no amount"),
+        pytest.param({"spec": {"resourceClaims": [None, 3], **container(resources={"claims": [4]})}}, id="no claims"),
         pytest.param({"spec": spreading(maxSkew="one", topologyKey=7, whenUnsatisfiable=[])}, id="wrong numbers"),
         pytest.param(
             {"spec": spreading(labelSelector={"matchExpressions": [{"key": {}, "operator": "DoesNotExist"}]})},

@@ -28,6 +28,8 @@ from clusterstate.objects import (
     PodGrants,
     PortworxVolume,
     PriorityClass,
+    ResourceClaim,
+    ResourceSlice,
     Service,
     StorageClass,
     VolumeAttachment,
@@ -484,3 +486,84 @@ def test_volumes_of_pods(volume: dict[str, Any], expected: Any) -> None:
         again = decode_object(encode_object(pod))
         assert isinstance(again, Pod)
         assert again.spec.volumes == (expected,)
+
+
+ASKED = {
+    "deviceClassName": "gpu",
+    "selectors": [{"cel": {"expression": "true"}}],
+    "allocationMode": "ExactCount",
+    "count": 2,
+    "adminAccess": True,
+    "tolerations": [{"key": "a", "operator": "Exists"}],
+}
+BASIC = {"attributes": {"model": {"string": "x"}}, "capacity": {"memory": {"value": "80Gi"}}, "bindsToNode": True}
+
+
+def of_version(version: str, kind: str, spec: Any) -> dict[str, Any]:
+    return {"apiVersion": f"resource.k8s.io/{version}", "kind": kind, "metadata": {"name": "c"}, "spec": spec}
+
+
+@pytest.mark.parametrize("version", ["v1beta1", "v1beta2"])
+def test_versions_of_device_requests(version: str) -> None:
+    """In v1beta1 what is asked for stands in the request itself; alternatives are the same in all."""
+    named = {"name": "r", **ASKED} if version == "v1beta1" else {"name": "r", "exactly": ASKED}
+    either = {"name": "s", "firstAvailable": [{"name": "big", **ASKED}, {"name": "small", "deviceClassName": "gpu"}]}
+    others = {"constraints": [{"requests": ["r"], "matchAttribute": "a/b"}]}
+    newest = {"devices": {"requests": [{"name": "r", "exactly": ASKED}, either], **others}}
+    given = {"devices": {"requests": [named, either], **others}}
+    found = decode_object(of_version(version, "ResourceClaim", given))
+    assert found == decode_object(of_version("v1", "ResourceClaim", newest))
+    assert isinstance(found, ResourceClaim)
+    assert found.spec.requests[0].exactly is not None
+    template = of_version(version, "ResourceClaimTemplate", {"spec": given})
+    assert decode_object(template) == decode_object(of_version("v1", "ResourceClaimTemplate", {"spec": newest}))
+    listed = {"apiVersion": template["apiVersion"], "kind": "ResourceClaimList", "items": [{**template, "spec": given}]}
+    listed["items"][0].pop("apiVersion"), listed["items"][0].pop("kind")
+    assert decode_all([("f", listed)]).objects == [found]
+
+
+@pytest.mark.parametrize("version", ["v1beta1", "v1beta2"])
+def test_versions_of_devices(version: str) -> None:
+    """In v1beta1 a device has all but its name in ``basic``."""
+    common = {"driver": "gpus", "nodeName": "a", "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1}}
+    device = {"name": "d", "basic": BASIC} if version == "v1beta1" else {"name": "d", **BASIC}
+    found = decode_object(of_version(version, "ResourceSlice", {**common, "devices": [device]}))
+    assert found == decode_object(of_version("v1", "ResourceSlice", {**common, "devices": [{"name": "d", **BASIC}]}))
+    assert isinstance(found, ResourceSlice)
+    assert (found.devices[0].name, found.devices[0].binds_to_node) == ("d", True)
+
+
+@pytest.mark.parametrize(
+    ("manifest", "problem"),
+    [
+        pytest.param(
+            of_version("v1", "ResourceClaim", {"devices": {"requests": [{"name": "r", **ASKED}]}}),
+            "spec.devices.requests[0]: needs exactly or firstAvailable, as in resource.k8s.io/v1",
+            id="fields of v1beta1 in v1",
+        ),
+        pytest.param(
+            of_version("v1beta1", "ResourceClaim", {"devices": {"requests": [{"name": "r", "exactly": ASKED}]}}),
+            "spec.devices.requests[0].exactly: unknown field; in resource.k8s.io/v1beta1 what is in it stands in the "
+            "request itself",
+            id="fields of v1 in v1beta1",
+        ),
+        pytest.param(
+            of_version("v1beta1", "ResourceClaim", {"devices": {"requests": [{"name": "r"}]}}),
+            "spec.devices.requests[0]: needs deviceClassName or firstAvailable, as in resource.k8s.io/v1beta1",
+            id="nothing is asked for",
+        ),
+        pytest.param(
+            of_version("v1beta1", "ResourceClaim", {"devices": {"requests": [{"name": "r", **ASKED, "count": "2"}]}}),
+            'spec.devices.requests[0].count: must be a whole number, not "2"',
+            id="a wrong type",
+        ),
+        pytest.param(
+            of_version("v1", "ResourceSlice", {"devices": [{"name": "d", "basic": BASIC}]}),
+            "spec.devices[0].basic: unknown field; in resource.k8s.io/v1 what is in it stands in the device itself",
+            id="a device of v1beta1 in v1",
+        ),
+    ],
+)
+def test_fields_of_other_versions(manifest: dict[str, Any], problem: str) -> None:
+    """They are faults, with the path that they have in the manifest."""
+    assert problems_of(manifest)[0].endswith(f": {problem}")

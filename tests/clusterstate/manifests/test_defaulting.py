@@ -304,3 +304,27 @@ def test_they_are_uuids_of_version_5(kind: str, namespace: str | None, name: str
     """The same as Python's own."""
     expected = uuid.uuid5(uuid.NAMESPACE_URL, f"{kind}/{namespace or ''}/{name}")
     assert derived_uid(kind, namespace, name) == str(expected)
+
+
+@pytest.mark.parametrize(
+    ("request_", "count"),
+    [
+        ({"exactly": {"count": 0}}, 1),
+        ({"exactly": {"count": 0, "allocationMode": "ExactCount"}}, 1),
+        ({"exactly": {"count": 0, "allocationMode": "All"}}, 0),
+        ({"exactly": {"count": 3}}, 3),
+        ({"exactly": {"count": -1}}, -1),
+    ],
+)
+def test_no_devices_at_all_are_one(request_: Any, count: int) -> None:
+    """In claims, in templates, of alternatives, and in v1beta1, where it stands in the request itself."""
+    asked = request_["exactly"]
+    several = [request_, {"firstAvailable": [asked]}, asked]
+    claim = unchanged(
+        default_manifest, {"kind": "ResourceClaim", "metadata": META, "spec": {"devices": {"requests": several}}}
+    )
+    template = unchanged(default_manifest, {**claim, "kind": "ResourceClaimTemplate", "spec": {"spec": claim["spec"]}})
+    for spec in (claim["spec"], template["spec"]["spec"]):
+        exactly, alternatives, flat = spec["devices"]["requests"]
+        found = [exactly["exactly"], alternatives["firstAvailable"][0], flat]
+        assert [one["count"] for one in found] == [count] * 3
