@@ -17,21 +17,17 @@ import msgspec
 
 from clusterstate.errors import ConfigError, DecodeError, attempt, nearest
 from clusterstate.manifests.decode import Item, parse_json, split
-from clusterstate.manifests.fields import BY_ORIGIN, describe
-from clusterstate.objects import KINDS, Node, Pod, PriorityClass
+from clusterstate.manifests.fields import BY_ORIGIN, Strictness, describe
+from clusterstate.objects import KINDS, ClusterObject, Node, Pod, PriorityClass
 from kubescheduler.engine.spec_fields import ARGUMENTS
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.simulation.openb_trace import Trace, is_trace, read_inputs_of, read_trace_nodes
 from kubescheduler.simulation.pods_to_place import PodsToPlace, joined, merged, pods_in
-from kubescheduler.sources.cluster_input import decode_items, nothing_to_place, repeated_names, uid_problems
+from kubescheduler.sources.cluster_input import Progress, decode_items, nothing_to_place, repeated_names, uid_problems
 from kubescheduler.sources.files import COMPRESSED, EXTENSIONS, STDIN, items_in, read_items
 
 if TYPE_CHECKING:
-    from clusterstate.manifests.decode import Item
-    from clusterstate.manifests.fields import Strictness
-    from clusterstate.objects import ClusterObject
     from kubescheduler.releases.daemon_controllers import DaemonController
-    from kubescheduler.sources.cluster_input import Progress
 
 
 Key = tuple[str, str]

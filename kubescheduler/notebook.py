@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from kubescheduler.comparison.outcomes import HostChange
     from kubescheduler.comparison.release_steps import Timeline
     from kubescheduler.core.decision import Decision
-    from kubescheduler.core.results import ShownTable
     from kubescheduler.simulation.simulation_report import Report
 
 

@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, Any
 from clusterstate.errors import ConfigError, attempt, nearest
 from clusterstate.manifests.fields import describe
 from kubescheduler.config.config_text import parse_first_document
-from kubescheduler.core.selection import FirstByName, RandomTie
+from kubescheduler.core.selection import FirstByName, RandomTie, TieBreak
 from kubescheduler.engine.engine_flags import gates_text, max_pd_volumes
-from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.engine.spec import Engine, EngineSpec
 from kubescheduler.engine.spec_fields import ARGUMENTS, SpecField
 from kubescheduler.given import GATES, PATH, TEXT, WHOLE, is_text, refuse, shown_argument, wrong_type
 from kubescheduler.releases.lookup import release_named
 
 if TYPE_CHECKING:
-    from kubescheduler.core.selection import TieBreak
-    from kubescheduler.engine.spec import Engine
     from kubescheduler.framework.plugin_loading import PluginOption
 
 TIE_BREAKS = ("first", "random", "upstream")

@@ -16,17 +16,7 @@ from clusterstate.objects import Pod
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.engine_choice import engine_spec, tie_break_of
 from kubescheduler.api.whole_runs import workload_of
-from kubescheduler.given import (
-    NUMBER,
-    TEXT,
-    Given,
-    checked_cluster,
-    flat,
-    found_in,
-    refuse,
-    wrong_number,
-    wrong_type,
-)
+from kubescheduler.given import NUMBER, TEXT, Given, checked_cluster, flat, found_in, refuse, wrong_number, wrong_type
 from kubescheduler.planning import rebalance as moves
 from kubescheduler.planning.cluster_autoscaler import (
     EXPANDERS,

@@ -19,29 +19,18 @@ from clusterstate.errors import ClusterStateError, ConfigError, DecodeError, Sta
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.engine_choice import engine_spec, tie_break_of
 from kubescheduler.core.decision import Decision
-from kubescheduler.core.equal_runs import placed_in_order
+from kubescheduler.core.equal_runs import PlacedRun, placed_in_order
 from kubescheduler.core.results import AT_ONCE, NotPickled, OneAtATime, in_turn
 from kubescheduler.engine.placing import place
-from kubescheduler.engine.spec import cache_for
+from kubescheduler.engine.spec import Engine, PodScheduler, cache_for
 from kubescheduler.extender.access import LIVE
-from kubescheduler.given import (
-    TEXT,
-    checked_cluster,
-    key_of,
-    named,
-    refuse,
-    shown_argument,
-    wrong_number,
-    wrong_type,
-)
+from kubescheduler.given import TEXT, checked_cluster, key_of, named, refuse, shown_argument, wrong_number, wrong_type
 
 if TYPE_CHECKING:
     from clusterstate.cache import ClusterCache
     from clusterstate.growable import Mask
     from clusterstate.objects import ClusterObject, Pod
-    from kubescheduler.core.equal_runs import PlacedRun
     from kubescheduler.core.selection import TieBreak
-    from kubescheduler.engine.spec import Engine, PodScheduler
     from kubescheduler.hinting.hint_search import HintSearch
     from kubescheduler.hinting.proposals import PodHints
 

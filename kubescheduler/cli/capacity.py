@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kubescheduler.cli.cluster_options import check_standard_input, cluster_options
+from kubescheduler.cli.cluster_options import ClusterPlace, check_standard_input, cluster_options
 from kubescheduler.cli.common_options import FOREIGN_STATUS, number_option, output_option, pod_files_option
 from kubescheduler.cli.engine_options import EngineOptions, NeededOption, question_options, remarks
 from kubescheduler.cli.help_groups import GroupedCommand
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from clusterstate.objects import Pod
-    from kubescheduler.cli.cluster_options import ClusterPlace
     from kubescheduler.engine.spec import PodScheduler
     from kubescheduler.simulation.room import Observe, Room
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from kubescheduler.cli.cluster_options import CONTEXT, KUBECONFIG, ServerCluster, check_standard_input
+from kubescheduler.cli.cluster_options import CONTEXT, KUBECONFIG, ClusterPlace, ServerCluster, check_standard_input
 from kubescheduler.cli.common_options import CI_OUTPUT, ERROR_STATUS, FILE, file_option, number_option, with_options
 from kubescheduler.cli.engine_options import EngineOptions, question_options, remark, remarks
 from kubescheduler.cli.help_groups import GroupedCommand
@@ -19,7 +19,6 @@ from kubescheduler.cli.help_groups import GroupedCommand
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kubescheduler.cli.cluster_options import ClusterPlace
     from kubescheduler.planning.drain_order import Drain, OrderOptions
     from kubescheduler.report.ci_results import CiCase
 

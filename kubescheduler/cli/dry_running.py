@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import msgspec
 
@@ -27,7 +27,7 @@ from kubescheduler.live.dry_run_process import (
     dry_run_servers,
 )
 from kubescheduler.live.flags import parse_flags, usage
-from kubescheduler.live.process.process_options import CommandLine, settings_of
+from kubescheduler.live.process.process_options import CommandLine, LiveSettings, settings_of
 from kubescheduler.live.process.release_live import LiveRelease
 from kubescheduler.live.shadow_scheduler import ShadowScheduler
 from kubescheduler.live.transport.api_answers import ApiError
@@ -36,10 +36,6 @@ from kubescheduler.live.transport.io_thread import WallClock
 from kubescheduler.releases.lookup import live_release
 from kubescheduler.releases.names import RELEASE_NAMES
 from kubescheduler.sources.files import check_place
-
-if TYPE_CHECKING:
-    from kubescheduler.live.process.process_options import LiveSettings
-
 
 STANDARD_OUTPUT = "-"
 PLACES = frozenset({"secure-port", "bind-address", "port", "address"})

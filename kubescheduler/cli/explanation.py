@@ -16,11 +16,10 @@ import msgspec
 from clusterstate.errors import InputError, StaleDecisionError, nearest
 from kubescheduler.cli.decision_output import decision_document, fits, would_evict
 from kubescheduler.cli.output import ERROR, INDENT, NONE, UNBROKEN, Screen, Toned, paragraph, section_text, table
-from kubescheduler.core.decision import gave_up
+from kubescheduler.core.decision import Decision, gave_up
 from kubescheduler.report.sections import Section
 
 if TYPE_CHECKING:
-    from kubescheduler.core.decision import Decision
     from kubescheduler.core.evidence import RefusalEvidence
     from kubescheduler.planning.rehearsal import Moved
     from priorities.score_evidence import ScoreEvidence

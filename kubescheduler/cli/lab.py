@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kubescheduler.cli.cluster_options import cluster_options
+from kubescheduler.cli.cluster_options import ClusterPlace, cluster_options
 from kubescheduler.cli.common_options import PATIENCE, number_option, output_option, pod_files_option
 from kubescheduler.cli.engine_options import EngineOptions, engine_options
 from kubescheduler.cli.help_groups import CheckedCommand, GroupedCommand
@@ -18,7 +18,6 @@ from kubescheduler.cli.help_groups import CheckedCommand, GroupedCommand
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kubescheduler.cli.cluster_options import ClusterPlace
     from kubescheduler.cli.output import Screen
     from kubescheduler.lab.exercises.checking import CheckedExercise
 

@@ -5,17 +5,14 @@ from __future__ import annotations
 import importlib.util
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from kubescheduler.cli.cluster_options import check_standard_input, cluster_options
+from kubescheduler.cli.cluster_options import ClusterPlace, check_standard_input, cluster_options
 from kubescheduler.cli.common_options import FILE, ReleaseName
 from kubescheduler.cli.help_groups import GroupedCommand
 from kubescheduler.releases.names import RELEASE_NAMES
-
-if TYPE_CHECKING:
-    from kubescheduler.cli.cluster_options import ClusterPlace
 
 EXTRA = "kubescheduler mcp needs the extra 'mcp': pip install 'kubescheduler[mcp]'"
 

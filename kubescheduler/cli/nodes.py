@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from kubescheduler.cli.cluster_options import check_standard_input, cluster_options
+from kubescheduler.cli.cluster_options import ClusterPlace, check_standard_input, cluster_options
 from kubescheduler.cli.common_options import (
     ERROR_STATUS,
     answer_option,
@@ -24,7 +24,6 @@ from kubescheduler.cli.help_groups import GroupedCommand
 
 if TYPE_CHECKING:
     from kubescheduler.api.cluster import Cluster
-    from kubescheduler.cli.cluster_options import ClusterPlace
     from kubescheduler.core.selection import TieBreak
     from kubescheduler.engine.spec import Engine
     from kubescheduler.planning.cluster_autoscaler import Expander

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kubescheduler.cli.cluster_options import check_standard_input, cluster_options
+from kubescheduler.cli.cluster_options import ClusterPlace, check_standard_input, cluster_options
 from kubescheduler.cli.common_options import CI_OUTPUT, ERROR_STATUS
 from kubescheduler.cli.engine_options import EngineOptions, question_options, remarks
 from kubescheduler.cli.help_groups import GroupedCommand
@@ -17,7 +17,6 @@ from kubescheduler.cli.help_groups import GroupedCommand
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kubescheduler.cli.cluster_options import ClusterPlace
     from kubescheduler.planning.outage import Outage, Outages
     from kubescheduler.report.ci_results import Suite
     from kubescheduler.report.sections import Section

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kubescheduler.cli.cluster_options import check_standard_input, cluster_options
+from kubescheduler.cli.cluster_options import ClusterPlace, check_standard_input, cluster_options
 from kubescheduler.cli.common_options import FOREIGN_STATUS, file_option, number_option, output_option, pod_files_option
 from kubescheduler.cli.engine_options import EngineOptions, question_options, remarks
 from kubescheduler.cli.help_groups import GroupedCommand
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from clusterstate.objects import Pod
     from kubescheduler.cli.cluster_files import Inputs
-    from kubescheduler.cli.cluster_options import ClusterPlace
     from kubescheduler.cli.explanation import Explaining
     from kubescheduler.core.decision import Decision
     from kubescheduler.core.equal_runs import PlacedRun

@@ -8,19 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kubescheduler.cli.cluster_options import (
-    MIRROR,
-    check_mirror,
-    check_standard_input,
-    cluster_options,
-)
+from kubescheduler.cli.cluster_options import MIRROR, ClusterPlace, check_mirror, check_standard_input, cluster_options
 from kubescheduler.cli.common_options import ERROR_STATUS, file_option, output_option, pod_files_option
 from kubescheduler.cli.engine_options import EngineOptions, WorkloadOption, question_options, remarks
 from kubescheduler.cli.help_groups import GroupedCommand
 
 if TYPE_CHECKING:
     from kubescheduler.api.cluster import Cluster
-    from kubescheduler.cli.cluster_options import ClusterPlace
     from kubescheduler.engine.spec import Engine, PodScheduler
     from kubescheduler.simulation.timeline import RunEvent
     from kubescheduler.simulation.workload import Workload

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kubescheduler.cli.cluster_options import cluster_options
+from kubescheduler.cli.cluster_options import ClusterPlace, cluster_options
 from kubescheduler.cli.common_options import (
     EXTENDERS,
     NO_DEFAULTING,
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from clusterstate.manifests.fields import Judgement
-    from kubescheduler.cli.cluster_options import ClusterPlace
     from kubescheduler.sweep.cases import Case, Configuration
     from kubescheduler.sweep.rows import Rows
     from kubescheduler.sweep.sweeping import Runner, SweepSummary

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from kubescheduler.cli.cluster_options import ServerCluster, check_standard_input, cluster_options
+from kubescheduler.cli.cluster_options import ClusterPlace, ServerCluster, check_standard_input, cluster_options
 from kubescheduler.cli.common_options import FOREIGN_STATUS, ReleaseName, answer_option, number_option, server_version
 from kubescheduler.cli.engine_options import EngineOptions, question_options, remark, remarks
 from kubescheduler.cli.help_groups import GroupedCommand
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from kubescheduler.api.why import Why
-    from kubescheduler.cli.cluster_options import ClusterPlace
 
     Answered = tuple[Why, list[str]]
     """An answer, with what every output has to say of it."""

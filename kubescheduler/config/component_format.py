@@ -11,26 +11,24 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from clusterstate.errors import ConfigError
-from kubescheduler.config.config_schema import WrittenProfile
+from kubescheduler.config.config_schema import Written, WrittenProfile
 from kubescheduler.framework.contract.profile import (
     DEFAULT_SCHEDULER_NAME,
     ClientConnection,
     LeaderElection,
+    PluginSet,
+    Point,
     Profile,
     SchedulerConfig,
 )
 from kubescheduler.framework.field_errors import DUPLICATE, INVALID, PERCENT, FieldError, invalid, required
 from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitArgs
-from kubescheduler.framework.plugins.plugin_record import args_keys
+from kubescheduler.framework.plugins.plugin_record import InTreePlugin, PluginPoints, Providers, args_keys
 
 if TYPE_CHECKING:
-    from kubescheduler.config.config_schema import Written, WrittenProfile
     from kubescheduler.config.go_decoding import Fault, UnknownKey
     from kubescheduler.extender.config import ExtenderConfig
-    from kubescheduler.framework.contract.profile import LeaderElection, PluginSet, Point, Profile, SchedulerConfig
     from kubescheduler.framework.document_schema import Struct
-    from kubescheduler.framework.field_errors import FieldError
-    from kubescheduler.framework.plugins.plugin_record import InTreePlugin, PluginPoints, Providers
 
 
 class ConfigMapName(msgspec.Struct, frozen=True):

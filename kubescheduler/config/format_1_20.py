@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -13,6 +13,8 @@ from clusterstate.errors import ConfigError, nearest
 from kubecel.api_names import go_quote
 from kubescheduler.config.component_format import (
     FIT,
+    ComponentFormat,
+    DocumentRules,
     config_errors,
     ignored_resources,
     is_address,
@@ -23,17 +25,12 @@ from kubescheduler.config.component_format import (
     with_default_args,
     with_ignored_1_20,
 )
-from kubescheduler.config.config_schema import ALL
+from kubescheduler.config.config_schema import ALL, Written, WrittenProfile
 from kubescheduler.config.policy_model import extender_errors_1_20
 from kubescheduler.framework.contract.go_durations import format_duration
-from kubescheduler.framework.contract.profile import Enabled, PluginSet, Point
+from kubescheduler.framework.contract.profile import Enabled, LeaderElection, PluginSet, Point, Profile, SchedulerConfig
 from kubescheduler.framework.field_errors import INVALID, FieldError, invalid, literal_list, show
 from kubescheduler.framework.plugins.plugin_record import DEFAULT_PROVIDER, args_errors, args_keys, provider_plugins
-
-if TYPE_CHECKING:
-    from kubescheduler.config.component_format import ComponentFormat, DocumentRules
-    from kubescheduler.config.config_schema import Written, WrittenProfile
-    from kubescheduler.framework.contract.profile import LeaderElection, Profile, SchedulerConfig
 
 
 def finish_1_20(rules: DocumentRules, config: SchedulerConfig) -> SchedulerConfig:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -14,11 +13,13 @@ from kubecel.api_names import go_quote
 from kubescheduler.config.component_format import (
     DEFAULT_ADDRESS,
     FIT,
+    ComponentFormat,
+    DocumentRules,
     config_errors,
     expanded_profiles,
     with_merged_sets,
 )
-from kubescheduler.config.config_schema import ALL, MULTI_POINT, V1BETA1, V1BETA2
+from kubescheduler.config.config_schema import ALL, MULTI_POINT, V1BETA1, V1BETA2, Written
 from kubescheduler.config.format_1_20 import (
     SYSTEM_SPREAD,
     address_errors_1_20,
@@ -36,22 +37,15 @@ from kubescheduler.config.format_1_36 import (
 )
 from kubescheduler.config.format_1_36 import merged as merged_in_place
 from kubescheduler.config.policy_model import extender_errors_1_20
-from kubescheduler.framework.contract.profile import Enabled, PluginSet, Point
-from kubescheduler.framework.field_errors import invalid
+from kubescheduler.framework.contract.profile import Enabled, PluginSet, Point, Profile, SchedulerConfig
+from kubescheduler.framework.field_errors import FieldError, invalid
 from kubescheduler.framework.plugins.plugin_record import (
     DEFAULT_PROVIDER,
     STORAGE_SCORES,
+    PluginPoints,
     enabled_everywhere,
     provider_plugins,
 )
-
-if TYPE_CHECKING:
-    from kubescheduler.config.component_format import ComponentFormat, DocumentRules
-    from kubescheduler.config.config_schema import Written
-    from kubescheduler.framework.contract.profile import Profile, SchedulerConfig
-    from kubescheduler.framework.field_errors import FieldError
-    from kubescheduler.framework.plugins.plugin_record import PluginPoints
-
 
 REMOVED = frozenset(
     {

@@ -9,6 +9,8 @@ import msgspec
 
 from kubecel.api_names import go_quote, worded_1_36
 from kubescheduler.config.component_format import (
+    ComponentFormat,
+    DocumentRules,
     config_errors,
     expanded_profiles,
     lease_errors,
@@ -18,19 +20,15 @@ from kubescheduler.config.component_format import (
     split_host_port,
     with_merged_sets,
 )
-from kubescheduler.config.config_schema import ALL, MULTI_POINT
+from kubescheduler.config.config_schema import ALL, MULTI_POINT, Written
 from kubescheduler.config.policy_model import extender_errors
 from kubescheduler.framework.contract.go_durations import format_duration
-from kubescheduler.framework.contract.profile import PluginSet, Point
+from kubescheduler.framework.contract.profile import Enabled, LeaderElection, PluginSet, Point, Profile, SchedulerConfig
 from kubescheduler.framework.field_errors import INVALID, FieldError, duplicate, invalid, required
-from kubescheduler.framework.plugins.plugin_record import enabled_everywhere
+from kubescheduler.framework.plugins.plugin_record import InTree, PluginPoints, enabled_everywhere
 
 if TYPE_CHECKING:
-    from kubescheduler.config.component_format import ComponentFormat, DocumentRules
-    from kubescheduler.config.config_schema import Written
     from kubescheduler.config.go_decoding import Fault
-    from kubescheduler.framework.contract.profile import Enabled, LeaderElection, Profile, SchedulerConfig
-    from kubescheduler.framework.plugins.plugin_record import InTree, PluginPoints
 
 
 def merge_1_36(rules: DocumentRules, config: SchedulerConfig) -> SchedulerConfig:

@@ -10,7 +10,7 @@ import base64
 import binascii
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -24,17 +24,12 @@ from kubescheduler.framework.document_schema import (
     FLOAT,
     GO_DURATION,
     Anything,
+    Kind,
     ListOf,
     MapOf,
+    Scalar,
     Struct,
 )
-
-if TYPE_CHECKING:
-    from kubescheduler.framework.document_schema import (
-        Kind,
-        Scalar,
-    )
-
 
 KeyPath = tuple[str | int, ...]
 """The way from the document to a value: keys and list positions."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import msgspec
@@ -18,7 +18,9 @@ from clusterstate.usage import is_extended_resource
 from kubecel.api_names import go_quote, qualified_name_errors
 from kubescheduler.config.config_text import parse_document, read_text
 from kubescheduler.config.go_decoding import (
+    Fault,
     GoDecoder,
+    UnknownKey,
     ignored_notes,
     not_registered,
     text_notes,
@@ -34,6 +36,8 @@ from kubescheduler.config.policy_model import (
     PREDICATE,
     Policy,
     PolicyFault,
+    PredicatePolicy,
+    PriorityPolicy,
     UnreadablePolicy,
     policy_keys,
     priority_entry,
@@ -44,12 +48,6 @@ from kubescheduler.extender.config import ExtenderConfig, TLSConfig
 from kubescheduler.framework.document_schema import BOOL, BYTES, DURATION, INT, TEXT, Field, ListOf, Struct, fields
 from kubescheduler.framework.field_errors import aggregate
 from priorities.capacity_ratio import shape_error
-
-if TYPE_CHECKING:
-    from kubescheduler.config.go_decoding import Fault, UnknownKey
-    from kubescheduler.config.policy_model import PredicatePolicy, PriorityPolicy
-    from kubescheduler.framework.document_schema import Struct
-
 
 Problem = tuple[str, str]
 """(path, message)."""

@@ -14,7 +14,10 @@ import msgspec
 from clusterstate.errors import ConfigError, nearest
 from kubecel.api_names import go_quote
 from kubescheduler.config.go_decoding import (
+    Fault,
     GoDecoder,
+    KeyPath,
+    UnknownKey,
     behind_notes,
     ignored_notes,
     refused_key,
@@ -22,14 +25,7 @@ from kubescheduler.config.go_decoding import (
     twice_problems,
     unknown_problem,
 )
-from kubescheduler.config.policy_1_16 import (
-    GATED,
-    INTERNAL_VERSIONS,
-    around,
-    around_extender,
-    checked_type,
-    misplaced,
-)
+from kubescheduler.config.policy_1_16 import GATED, INTERNAL_VERSIONS, around, around_extender, checked_type, misplaced
 from kubescheduler.config.policy_1_20_plugins import (
     EQUAL,
     EVEN_SPREAD,
@@ -57,6 +53,8 @@ from kubescheduler.config.policy_model import (
     PREDICATE,
     Policy,
     PolicyFault,
+    PriorityArgument,
+    PriorityPolicy,
     RequestedToCapacityRatio,
     ResourceWeight,
     UnreadablePolicy,
@@ -84,8 +82,6 @@ from kubescheduler.framework.field_errors import FieldError, aggregate, invalid
 from kubescheduler.framework.plugins.nodes import NODE_LABEL_1_20 as NODE_LABEL
 
 if TYPE_CHECKING:
-    from kubescheduler.config.go_decoding import Fault, KeyPath, UnknownKey
-    from kubescheduler.config.policy_model import PriorityArgument, PriorityPolicy
     from kubescheduler.framework.plugins.plugin_record import InTree
 
 

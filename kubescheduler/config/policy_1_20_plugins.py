@@ -21,7 +21,13 @@ from kubescheduler.framework.field_errors import invalid, required
 from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityArgs
 from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitArgs
 from kubescheduler.framework.plugins.nodes import NodeLabelArgs
-from kubescheduler.framework.plugins.plugin_record import AUTOSCALER_PROVIDER, DEFAULT_PROVIDER, provider_plugins
+from kubescheduler.framework.plugins.plugin_record import (
+    AUTOSCALER_PROVIDER,
+    DEFAULT_PROVIDER,
+    InTree,
+    Providers,
+    provider_plugins,
+)
 from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
 from kubescheduler.framework.plugins.resource_scores import RequestedToCapacityRatioArgs
 from kubescheduler.framework.plugins.services import ServiceAffinityArgs
@@ -29,7 +35,6 @@ from kubescheduler.framework.plugins.services import ServiceAffinityArgs
 if TYPE_CHECKING:
     from kubescheduler.config.policy_model import Policy, PredicatePolicy, PriorityPolicy
     from kubescheduler.extender.config import ExtenderConfig
-    from kubescheduler.framework.plugins.plugin_record import InTree, Providers
 
 
 PREDICATE_ALIASES: dict[str, str] = {"PodFitsPorts": "PodFitsHostPorts"}

@@ -8,7 +8,7 @@ order in which the release looks for them, and ``give_up`` stops where it stops.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import attrs
 import msgspec
@@ -16,7 +16,7 @@ import msgspec
 from clusterstate.errors import ConfigError
 from clusterstate.usage import is_extended_resource
 from kubecel.api_names import qualified_name_errors, worded_1_20
-from kubescheduler.config.go_decoding import show_path
+from kubescheduler.config.go_decoding import Fault, show_path
 from kubescheduler.extender.config import ExtenderConfig, ManagedResource, TLSConfig
 from kubescheduler.framework.document_schema import (
     BOOL,
@@ -30,11 +30,7 @@ from kubescheduler.framework.document_schema import (
     Struct,
     fields,
 )
-from kubescheduler.framework.field_errors import invalid
-
-if TYPE_CHECKING:
-    from kubescheduler.config.go_decoding import Fault
-    from kubescheduler.framework.field_errors import FieldError
+from kubescheduler.framework.field_errors import FieldError, invalid
 
 
 class ServiceAffinity(msgspec.Struct, frozen=True):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -25,7 +25,7 @@ from kubescheduler.config.config_schema import (
 )
 from kubescheduler.config.go_decoding import GoDecoder, ignored_notes, text_notes, text_problems, unknown_problem
 from kubescheduler.config.load_config import document_yaml, type_problems, without_type
-from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, ClientConnection, LeaderElection
+from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, ClientConnection, LeaderElection, PluginSet
 from kubescheduler.framework.document_schema import (
     BOOL,
     INT32,
@@ -38,10 +38,6 @@ from kubescheduler.framework.document_schema import (
     fields,
     written,
 )
-
-if TYPE_CHECKING:
-    from kubescheduler.framework.contract.profile import PluginSet
-
 
 NAMESPACE = "kube-system"
 MEMBERS = (

@@ -13,14 +13,12 @@ import numpy as np
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import DecodeError, SchedulingError
 from clusterstate.manifests.decode import decode_object
-from clusterstate.objects import Node
-from kubescheduler.core.extender_calls import SnapshotRows
+from clusterstate.objects import Node, Pod
+from kubescheduler.core.extender_calls import FilterAnswer, SeenNodes, SnapshotRows
 from kubescheduler.extender.wire import manifest_of
 
 if TYPE_CHECKING:
     from clusterstate.growable import IntArray
-    from clusterstate.objects import Pod
-    from kubescheduler.core.extender_calls import FilterAnswer, SeenNodes
 
 
 _ESCAPE = re.compile(

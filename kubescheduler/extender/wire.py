@@ -7,15 +7,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
-from clusterstate.objects import Pod
-
-if TYPE_CHECKING:
-    from clusterstate.objects import Node, Pod
-
+from clusterstate.objects import Node, Pod
 
 CACHED_NODES = 16_384
 """Node names whose JSON is kept; the oldest go first."""

@@ -7,21 +7,15 @@ import gc
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from clusterstate.errors import DecodeError, nearest
-from clusterstate.manifests.decode import Decoder, UnknownKindError, notes_on
+from clusterstate.manifests.decode import Decoder, Item, Manifest, Prepare, UnknownKindError, notes_on
 from clusterstate.manifests.defaulting import admit_pod, global_default_of
-from clusterstate.manifests.fields import BY_ORIGIN
-from clusterstate.objects import Node, Pod, PriorityClass
-
-if TYPE_CHECKING:
-    from clusterstate.manifests.decode import Item, Manifest, Prepare
-    from clusterstate.manifests.fields import Strictness
-    from clusterstate.objects import ClusterObject
-
+from clusterstate.manifests.fields import BY_ORIGIN, Strictness
+from clusterstate.objects import ClusterObject, Node, Pod, PriorityClass
 
 Progress = Callable[[int, int], None]
 """Called with (objects decoded, objects in all)."""

@@ -11,23 +11,17 @@ import io
 import os
 import stat
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 import msgspec
 
 from clusterstate.errors import DecodeError, InputError
-from clusterstate.manifests.decode import split, split_json, was_stored
+from clusterstate.manifests.decode import Item, split, split_json, was_stored
 from kubescheduler.sources.json_stream import PrefixedStream, streamed_items
 from kubescheduler.sources.untrusted import TooLongError, check_values, exceeded, limit
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from clusterstate.manifests.decode import Item
-
 
 UNREADABLE = (OSError, EOFError, ValueError, zlib.error)
 """What reading raises."""

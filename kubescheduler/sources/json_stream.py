@@ -18,15 +18,13 @@ from typing import IO, TYPE_CHECKING, Any, cast
 import msgspec
 
 from clusterstate.errors import DecodeError
-from clusterstate.manifests.decode import Envelope, Item, header_of, list_kind, opening_of, was_stored
+from clusterstate.manifests.decode import Envelope, Item, Manifest, header_of, list_kind, opening_of, was_stored
 from clusterstate.manifests.fields import NOTHING, step
 from clusterstate.manifests.quick_reading import SettledPods, is_pod
 from kubescheduler.sources.untrusted import limit
 
 if TYPE_CHECKING:
     from io import BufferedIOBase
-
-    from clusterstate.manifests.decode import Manifest
 
 
 Path = tuple[str | int, ...]

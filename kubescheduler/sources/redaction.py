@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from clusterstate.manifests.decode import Decoder
+from clusterstate.manifests.decode import Decoder, Item
 from clusterstate.manifests.kinds import KINDS, encode_object
 
 if TYPE_CHECKING:
-    from clusterstate.manifests.decode import Item
     from clusterstate.manifests.tables import Role
 
 Manifest = dict[str, Any]
