@@ -144,10 +144,12 @@ def repeated_classes(files: list[SourceFile]) -> Iterator[str]:
 
 
 def undocumented(files: list[SourceFile]) -> Iterator[str]:
-    """Public functions, classes and methods without a docstring."""
+    """Public functions, classes and methods without a docstring, their own or one of the method that they override."""
+    classes = {node.name: node for file in files for node in file.nodes(ast.ClassDef)}
     for file in files:
         for name, node in _public(file.tree.body):
-            if ast.get_docstring(node) is None:
+            owner, _, method = name.rpartition(".")
+            if ast.get_docstring(node) is None and not _inherits_docstring(owner, method, classes):
                 yield f"{file.path}:{node.lineno} {name}"
 
 
@@ -366,6 +368,18 @@ def _public(body: list[ast.stmt], prefix: str = "") -> Iterator[tuple[str, Funct
             yield prefix + node.name, node
             if isinstance(node, ast.ClassDef):
                 yield from _public(node.body, f"{node.name}.")
+
+
+def _inherits_docstring(owner: str, method: str, classes: dict[str, ast.ClassDef]) -> bool:
+    """Whether a base of a class, by its name, or a base of that has a docstring for the method."""
+    bases = classes[owner].bases if owner in classes else ()
+    for name in (ast.unparse(base).partition("[")[0].rpartition(".")[2] for base in bases):
+        of_base = classes[name].body if name in classes and name != owner else ()
+        if any(isinstance(node, Function) and node.name == method and ast.get_docstring(node) for node in of_base):
+            return True
+        if name != owner and _inherits_docstring(name, method, classes):
+            return True
+    return False
 
 
 def folders(files: list[SourceFile]) -> list[tuple[str, int]]:

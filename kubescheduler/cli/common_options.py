@@ -327,7 +327,6 @@ class OneOrTwoWords(ReadsAhead):
         self.with_file = with_file
 
     def read(self, value: Any, rest: list[str]) -> Any:
-        """With the next word, where the first asks for it."""
         return f"{value} {rest.pop(0)}" if value in self.with_file and rest else value
 
 
@@ -335,7 +334,6 @@ class SelectorOption(ReadsAhead):
     """An option whose value may be left out; the name of something that is there is no selector, but an argument."""
 
     def read(self, value: Any, rest: list[str]) -> Any:
-        """Gives back a word that names a file or folder."""
         if value == "-" or (isinstance(value, str) and "=" not in value and os.path.exists(value)):
             rest.insert(0, value)
             return self.flag_value

@@ -61,7 +61,6 @@ class OpeningGroup(GroupedCommand, click.Group):
         return list(self.commands)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The command's own options, then the sub-commands."""
         super().format_options(ctx, formatter)
         self.format_commands(ctx, formatter)
 

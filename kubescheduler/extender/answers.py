@@ -263,12 +263,10 @@ class AnsweredRows(SnapshotRows, eq=False):
         return tuple(node.name for node in self.added)
 
     def names(self, rows: IntArray) -> list[str]:
-        """(n,) the names of rows."""
         names = (*self.snapshot.names, *self.added_names) if self.added else self.snapshot.names
         return [names[row] for row in rows.tolist()]
 
     def nodes(self, rows: IntArray) -> list[Node]:
-        """The node objects of rows, as they were answered last."""
         if not self.altered:
             return super().nodes(rows)
         found = (self._node(row) for row in rows.tolist())
@@ -279,7 +277,6 @@ class AnsweredRows(SnapshotRows, eq=False):
         return self.added[row - size] if row >= size else self.changed.get(row, self.snapshot.node(row))
 
     def read(self, answer: FilterAnswer) -> None:
-        """Notes the answered node objects. Raises SchedulingError when one is no node."""
         for name, raw in zip(answer.nodes, answer.objects or (), strict=False):
             self._note(name, _document(raw))
 
@@ -406,7 +403,6 @@ class AnsweredRows1_16(AnsweredKnownRows, eq=False):  # noqa: N801
     """
 
     def views(self, pod: Pod, cache: ClusterCache, rules: Iterable[str], rows: IntArray) -> dict[str, SeenNodes]:
-        """Rule → the nodes as it reads them, for the two that read the answered objects."""
         if not self.changed:
             return {}
         read = [rule for rule in rules if rule in (INTER_POD_AFFINITY, EVEN_PODS_SPREAD)]
@@ -420,7 +416,6 @@ class AnsweredRows1_4(AnsweredKnownRows, eq=False):  # noqa: N801
     """
 
     def views(self, pod: Pod, cache: ClusterCache, rules: Iterable[str], rows: IntArray) -> dict[str, SeenNodes]:
-        """Rule → the nodes as it reads them, for all rules."""
         if not self.changed:
             return {}
         replaced = self._replaced(pod, cache, rows)

@@ -114,7 +114,6 @@ class GrowingPauses(Pauses):
         self._last = clock.monotonic()
 
     def next(self) -> float:
-        """0.8 s, then twice that up to 30 s, each times 1 to 2."""
         now = self._clock.monotonic()
         if now - self._last > CALM:
             self._next = FIRST

@@ -206,12 +206,10 @@ class TwofoldLock(ResourceLock):
         return record if record.holder == other.holder else msgspec.structs.replace(record, holder="*unknown*")
 
     async def create(self, record: LeaderRecord) -> None:
-        """Makes both; one that is there already is another's."""
         await super().create(record)
         await self.second.create(record)
 
     async def update(self, record: LeaderRecord) -> None:
-        """Writes both; the second is made where it is missing."""
         await super().update(record)
         try:
             await self.second.get()

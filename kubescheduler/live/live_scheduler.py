@@ -90,25 +90,20 @@ class ContainedPlugins(CyclePlugins, msgspec.Struct, frozen=True, eq=False):
 
     @property
     def profile_name(self) -> str:
-        """The ``schedulerName`` of the pods it is for."""
         return self.plugins.profile_name
 
     @property
     def rejected(self) -> frozenset[Code]:
-        """The codes that refuse a pod."""
         return self.plugins.rejected
 
     @property
     def post_filters(self) -> tuple[Any, ...]:
-        """The PostFilter plugins."""
         return self.plugins.post_filters
 
     def held(self, pod: Pod) -> HeldPod | None:
-        """The waiting pod, while Permit plugins hold it."""
         return self.plugins.held(pod)
 
     def binds_at_once(self, pod: Pod) -> bool:
-        """Whether nothing but one request to the API can hold up the binding of a pod; a plugin that raises may."""
         try:
             return self.plugins.binds_at_once(pod)
         except Exception as error:  # whatever a stranger's code raises

@@ -140,9 +140,10 @@ def test_what_reached_its_aim_stays(product: list[SourceFile]) -> None:
             "public without docstring",
             {
                 "p/a.py": 'class A:\n    """A."""\n    def b(self): pass\n    def _c(self): pass\ndef d(): pass',
-                "p/b.py": "def _e(): pass",
+                "p/b.py": 'class _B:\n    def e(self):\n        """E."""\nclass _C(_B): pass',
+                "p/c.py": 'class C(b._C):\n    """C."""\n    def e(self): pass\n    def f(self): pass',
             },
-            ["p/a.py:3 A.b", "p/a.py:5 d"],
+            ["p/a.py:3 A.b", "p/a.py:5 d", "p/c.py:4 C.f"],
             id="docstrings",
         ),
         pytest.param(

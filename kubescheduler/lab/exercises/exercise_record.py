@@ -126,7 +126,6 @@ class PodsRule(RunRule, frozen=True):
     some."""
 
     def fault_of(self, run: ScenarioRun) -> str:
-        """What is wrong, in a sentence; empty when nothing is."""
         pattern = getattr(self, self.__struct_fields__[0])
         found = run.pods_called(pattern)
         return self._fault_among(found) if found else no_such_pod(pattern, run)

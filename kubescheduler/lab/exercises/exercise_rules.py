@@ -52,7 +52,6 @@ class Bounded(EveryPodRule, frozen=True):
 
     @classmethod
     def note_faults(cls, fields: Fields) -> None:
-        """One of the bounds has to be there."""
         if not (fields.has("least") or fields.has("most")):
             fields.fault("", "say least, most or both")
 
@@ -124,7 +123,6 @@ class SpreadOver(RunRule, frozen=True):
     """The most by which the fullest domain may exceed the emptiest."""
 
     def fault_of(self, run: ScenarioRun) -> str:
-        """What is wrong; empty when nothing is."""
         found = run.pods_called(self.pods)
         if not found:
             return no_such_pod(self.pods, run)
@@ -183,7 +181,6 @@ class AllOrNone(RunRule, frozen=True):
     """The pods' label."""
 
     def fault_of(self, run: ScenarioRun) -> str:
-        """What is wrong; empty when nothing is."""
         groups: dict[str, list[PodPlacement]] = {}
         for each in run.placements:
             if self.label in each.pod.metadata.labels:
@@ -214,7 +211,6 @@ class RefusedFor(OnePodRule, frozen=True):
 
     @classmethod
     def note_faults(cls, fields: Fields) -> None:
-        """One of the two has to be there."""
         if not fields.has("exactly") and fields.data.get("reason") in (None, ""):
             needed_text(fields, "reason")
 
@@ -293,7 +289,6 @@ class ScoresAre(OnePodRule, frozen=True):
 
     @classmethod
     def read(cls, fields: Fields, **_: Any) -> ScoresAre:
-        """From its keys; faults are noted."""
         only_keys(fields, ("pod", "order", "values", "rule"))
         inside = fields.inside("values")
         values = {str(node): inside.integer(node) for node in inside.data}
@@ -366,12 +361,10 @@ class Evicts(RunRule, frozen=True):
 
     @classmethod
     def note_faults(cls, fields: Fields) -> None:
-        """One of the two has to be there."""
         if not (fields.has("victims") or fields.has("spares")):
             fields.fault("", "say victims, spares or both")
 
     def fault_of(self, run: ScenarioRun) -> str:
-        """What is wrong; empty when nothing is."""
         found = run.pods_called(self.pod)
         if not found:
             return no_such_pod(self.pod, run)
@@ -413,7 +406,6 @@ class AgreesWith(RunRule, frozen=True, eq=False):
 
     @classmethod
     def read(cls, fields: Fields, **_: Any) -> AgreesWith:
-        """From its keys; faults are noted."""
         only_keys(fields, ("release", "provider", "policy", "config", "tolerate"))
         other = {key: fields.text(key) for key in ("release", "provider", "policy", "config") if fields.has(key)}
         if "release" not in other:
@@ -421,7 +413,6 @@ class AgreesWith(RunRule, frozen=True, eq=False):
         return cls(other, fields.texts("tolerate"))
 
     def fault_of(self, run: ScenarioRun) -> str:
-        """What is wrong; empty when nothing is."""
         wrong = []
         for pod in run.compared(self.other).pods:
             name = pod.pod.removeprefix("default/")
@@ -483,7 +474,6 @@ class ForbiddenFields(FilesRule, frozen=True):
     """Patterns of values that are forbidden there; none: every value is."""
 
     def fault_in(self, files: StudentFiles) -> str:
-        """What is wrong; empty when nothing is."""
         patterns = [steps_of(pattern) for pattern in self.fields]
         found = [
             f"{file}: {_titled(document)}: {shown_path(path)} is {describe(value)}"
@@ -503,7 +493,6 @@ class OnlyEdits(FilesRule, frozen=True):
     """What may be edited."""
 
     def fault_in(self, files: StudentFiles) -> str:
-        """What is wrong; empty when nothing is."""
         return "; ".join(fault for one in self.edit if one.fields is not None for fault in _changes(one, files))
 
 

@@ -171,32 +171,26 @@ class LoopMetrics(Observer):
     # --- plugins ---------------------------------------------------------------------------------
 
     def point(self, point: str, profile: str, status: str, seconds: float) -> None:
-        """All plugins of a point ran."""
         self._points.observe(seconds, (point, status, profile))
         if point == "PostFilter":
             self._preemption.observe(seconds)
 
     def plugin(self, point: str, plugin: str, status: str, seconds: float) -> None:
-        """One plugin ran, in an attempt whose plugins are timed."""
         self._plugins.observe(seconds, (plugin, point, status))
 
     def evaluated(self, point: str, plugin: str, profile: str) -> None:
-        """One plugin was called and did not skip."""
         with self._lock:
             self._evaluated[plugin, point, profile] += 1
 
     def permit_waited(self, status: str, seconds: float) -> None:
-        """A pod waited for Permit plugins."""
         self._permits.observe(seconds, (status,))
 
     def claim_created(self, status: str) -> None:
-        """A claim for extended resources was created, or not."""
         self._claims.inc((status,))
 
     # --- attempts --------------------------------------------------------------------------------
 
     def decided(self, decision: Decision, profile: str, seconds: float) -> None:
-        """The algorithm found a node, or did not."""
         if self._names.every_decision or decision.host is not None:
             self._algorithm.observe(seconds)
         if self._evaluations.exported:
@@ -241,47 +235,37 @@ class LoopMetrics(Observer):
         """There are no such parts where there are plugins."""
 
     def preempted(self, victims: int) -> None:
-        """Preemption was tried for a pod."""
         self._preemptions.inc()
         if victims:
             self._victims.observe(victims)
 
     def evicted(self, result: str, seconds: float) -> None:
-        """The victims of a pod were taken away in the background."""
         self._evictions.inc((result,))
         self._eviction_seconds.observe(seconds, (result,))
 
     def asked_to_bind(self, seconds: float) -> None:
-        """A request to bind was answered."""
         self._binding.observe(seconds)
 
     def attempt(self, result: str, profile: str, seconds: float) -> None:
-        """An attempt is over."""
         self._attempts.inc((result, profile))
         self._attempt_seconds.observe(seconds, (result, profile))
 
     def batch_attempt(self, result: str, profile: str) -> None:
-        """A kept ranking had a hint, or none."""
         self._batches.inc((profile, result))
 
     def batch_flushed(self, reason: str, profile: str) -> None:
-        """A kept ranking was of no use."""
         self._flushes.inc((profile, reason))
 
     def hint_asked(self, result: str, profile: str, seconds: float) -> None:
-        """A pod was signed, and a kept ranking asked."""
         self._hint_seconds.observe(seconds, (result, profile))
 
     def results_stored(self, profile: str, seconds: float) -> None:
-        """The ranking of an attempt was kept, or dropped."""
         self._store_seconds.observe(seconds, (profile,))
 
     def volumes_failed(self, operation: str) -> None:
-        """Volumes of a pod could not be kept for it, or bound."""
         self._volume_errors.inc((operation,))
 
     def scheduled(self, entry: Any, now: float) -> None:
-        """A pod was bound."""
         attempts = entry.attempts
         since = entry.first_tried if self._names.since_first_try else entry.added
         self._pod_attempts.observe(attempts)
@@ -317,7 +301,6 @@ class LoopMetrics(Observer):
             self._events.observe(seconds / len(labels), (label,))
 
     def trouble(self, text: str) -> None:
-        """A line of the log."""
         self._says(text)
 
 
@@ -422,7 +405,6 @@ class LoopMetrics116(Observer):
             self._algorithm(seconds)
 
     def step(self, operation: str, seconds: float) -> None:
-        """A part of the algorithm is over."""
         self._steps[operation](seconds)
         self._summarize(operation, seconds)
 
@@ -432,7 +414,6 @@ class LoopMetrics116(Observer):
         self._victims.set(victims)
 
     def asked_to_bind(self, seconds: float) -> None:
-        """A request to bind was answered."""
         self._binding(seconds)
         self._summarize("binding", seconds)
 
@@ -450,7 +431,6 @@ class LoopMetrics116(Observer):
         """1.16 does not time events."""
 
     def trouble(self, text: str) -> None:
-        """A line of the log."""
         self._says(text)
 
     def _summarize(self, operation: str, seconds: float) -> None:

@@ -70,30 +70,24 @@ class AccessMetrics(AccessObserver):
         self._seconds.observe(seconds, (result,))
 
     def authorized(self, result: str, seconds: float) -> None:
-        """Rights were looked up."""
         self._rights.inc((result,))
         self._right_seconds.observe(seconds, (result,))
 
     def certificate_shown(self, seconds: float) -> None:
-        """How long a client certificate is valid for."""
         self._remaining.observe(seconds)
 
     def token_asked(self, status: str, seconds: float) -> None:
-        """A token was looked for among the remembered ones."""
         self._asked.inc((status,))
         self._asked_seconds.observe(seconds, (status,))
 
     def tokens_waiting(self, status: str, change: int) -> None:
-        """The gauge of requests and reviews that wait."""
         self._under_way[status] += change
         self._waiting.set(self._under_way[status], (status,))
 
     def token_fetched(self, status: str) -> None:
-        """A token was reviewed."""
         self._fetched.inc((status,))
 
     def reviewed(self, kind: str, code: str, seconds: float) -> None:
-        """The API server answered a review."""
         total, durations = self._reviews[kind]
         total.inc((code,))
         durations.observe(seconds, (code,))
@@ -463,7 +457,6 @@ class RestMetrics(RestObserver):
         self._resolved = of("rest_client_dns_resolution_duration_seconds")
 
     def finished(self, verb: str, path: str, host: str, code: str, seconds: float, sent: int, received: int) -> None:  # noqa: ARG002
-        """A request ended."""
         to = (verb, self._url or host)
         self._requests.inc((code, verb, host))
         self._seconds.observe(seconds, to)
@@ -472,17 +465,13 @@ class RestMetrics(RestObserver):
         self._received.observe(received, to)
 
     def limited(self, verb: str, path: str, host: str, seconds: float) -> None:  # noqa: ARG002
-        """A request waited for the client's own limit."""
         self._waits.observe(seconds, (verb, self._url or host))
 
     def retried(self, verb: str, host: str, code: str) -> None:
-        """A request is sent once more."""
         self._retries.inc((code, verb, host))
 
     def watched(self, verb: str, host: str, code: str) -> None:
-        """A stream was opened, or refused."""
         self._requests.inc((code, verb, host))
 
     def resolved(self, name: str, seconds: float) -> None:
-        """The address of a host was looked up."""
         self._resolved.observe(seconds, (name,))

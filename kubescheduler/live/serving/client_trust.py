@@ -362,7 +362,6 @@ class ConfigMapData(RawObjects):
     """Reads a ConfigMap as its data."""
 
     def read(self, raw: msgspec.Raw, known: Known = nothing_known) -> tuple[Key, Stored] | None:  # noqa: ARG002
-        """(its key, its data at its version)."""
         named = parse_name(raw)
         data: Any = data_of(msgspec.json.decode(raw))
         return named.key, Stored(named.metadata.resource_version, data, named.metadata.uid)

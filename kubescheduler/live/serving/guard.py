@@ -420,7 +420,6 @@ class DelegatingGuard(Guard):
     async def refusal(
         self, request: HttpRequest, chain: Sequence[Certificate], headers: Iterable[tuple[str, str]]
     ) -> HttpAnswer | None:
-        """401 for a credential that is not taken, 403 for a user without rights, 500 when nobody can say."""
         try:
             user = await self._authenticated(chain, headers)
         except AuthenticationError as error:
