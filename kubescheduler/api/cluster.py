@@ -13,8 +13,8 @@ from typing import IO, TYPE_CHECKING, Any, Self
 from clusterstate.cluster_objects import KEPT, ClusterObjects
 from clusterstate.errors import ConfigError, DecodeError
 from clusterstate.manifests.decode import Item
-from clusterstate.manifests.fields import strictness_of
-from clusterstate.objects import Node, Pod, PriorityClass
+from clusterstate.manifests.fields import Judgement, Strictness, strictness_of
+from clusterstate.objects import ClusterObject, Node, Pod, PriorityClass
 from kubescheduler import manifest_builders
 from kubescheduler.core.results import CopiedAsItself
 from kubescheduler.engine.spec import filled_cache
@@ -41,18 +41,15 @@ from kubescheduler.given import (
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.releases.names import DEFAULT_RELEASE
 from kubescheduler.simulation.pod_claims import given_back, made_for, with_claims_of
-from kubescheduler.sources.cluster_input import UnreadableManifests, check_references, kind_of, no_collection
+from kubescheduler.sources.cluster_input import Progress, UnreadableManifests, check_references, kind_of, no_collection
 
 if TYPE_CHECKING:
     from clusterstate.cache import ClusterCache
-    from clusterstate.manifests.fields import Judgement, Strictness
-    from clusterstate.objects import ClusterObject
     from clusterstate.podinfo import ReleaseView
     from kubescheduler.manifest_builders import Amount, Edit, Manifest
     from kubescheduler.releases.daemon_controllers import DaemonController
     from kubescheduler.simulation.pods_to_place import PodsToPlace, ReadObject
     from kubescheduler.simulation.simulation_report import ClusterUtilisation
-    from kubescheduler.sources.cluster_input import Progress
 
 
 class Cluster(CopiedAsItself):

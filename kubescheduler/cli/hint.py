@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kubescheduler.cli.cluster_options import check_standard_input, cluster_options
+from kubescheduler.cli.cluster_options import ClusterPlace, check_standard_input, cluster_options
 from kubescheduler.cli.common_options import FOREIGN_STATUS, number_option, output_option, pod_files_option
 from kubescheduler.cli.engine_options import EngineOptions, question_options, remarks
 from kubescheduler.cli.help_groups import GroupedCommand
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from clusterstate.objects import Node, Pod
     from kubescheduler.cli.cluster_files import Inputs
-    from kubescheduler.cli.cluster_options import ClusterPlace
     from kubescheduler.cli.output import Screen
     from kubescheduler.engine.spec import Engine
     from kubescheduler.hinting.proposals import PodHints

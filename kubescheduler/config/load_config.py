@@ -9,12 +9,12 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from clusterstate.errors import ConfigError, nearest
-from kubescheduler.config.component_format import DocumentRules, complete
+from kubescheduler.config.component_format import ComponentFormat, DocumentRules, complete
 from kubescheduler.config.config_schema import (
     API_VERSIONS,
     KIND,
@@ -27,6 +27,7 @@ from kubescheduler.config.config_schema import (
 from kubescheduler.config.config_text import read_configuration
 from kubescheduler.config.go_decoding import (
     GoDecoder,
+    KeyPath,
     UnknownKey,
     behind_notes,
     not_registered,
@@ -37,18 +38,18 @@ from kubescheduler.config.go_decoding import (
     unknown_problem,
 )
 from kubescheduler.config.policy_1_20_plugins import plugin_name_hint
-from kubescheduler.framework.contract.profile import PluginSet, Point
+from kubescheduler.framework.contract.profile import PluginSet, Point, Profile, SchedulerConfig
 from kubescheduler.framework.document_schema import Struct, written
-from kubescheduler.framework.field_errors import aggregate
-from kubescheduler.framework.plugins.plugin_record import DEFAULT_PROVIDER, args_keys, args_types, points_by_plugin
+from kubescheduler.framework.field_errors import FieldError, aggregate
+from kubescheduler.framework.plugins.plugin_record import (
+    DEFAULT_PROVIDER,
+    InTreePlugin,
+    PluginPoints,
+    args_keys,
+    args_types,
+    points_by_plugin,
+)
 from kubescheduler.sources.yaml_stream import yaml_dumper
-
-if TYPE_CHECKING:
-    from kubescheduler.config.component_format import ComponentFormat
-    from kubescheduler.config.go_decoding import KeyPath
-    from kubescheduler.framework.contract.profile import Profile, SchedulerConfig
-    from kubescheduler.framework.field_errors import FieldError
-    from kubescheduler.framework.plugins.plugin_record import InTreePlugin, PluginPoints
 
 
 def read_component_config(

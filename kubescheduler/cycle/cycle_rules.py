@@ -10,12 +10,12 @@ import attrs
 import msgspec
 
 from clusterstate.errors import SchedulingError
-from clusterstate.objects import NO_LABELS, ClaimVolume
+from clusterstate.objects import NO_LABELS, ClaimVolume, PersistentVolume, PersistentVolumeClaim, Pod
 from clusterstate.volumes.claim_matching import rules_1_16
 from clusterstate.volumes.volume_decision import PodVolumes, bindings_for
 from kubescheduler.core.status import Code, Status
-from kubescheduler.framework.contract.cycle_state import StateNotFoundError
-from kubescheduler.framework.contract.handle import Handle
+from kubescheduler.framework.contract.cycle_state import CycleState, StateNotFoundError
+from kubescheduler.framework.contract.handle import Handle, Services
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME
 from kubescheduler.framework.cycle_plugins import CyclePlugins
 from kubescheduler.framework.deciding.post_filter_plugins import clear_nominations, evict_1_16, searches
@@ -23,11 +23,8 @@ from kubescheduler.framework.plugins.volume_binding import ReservedVolumes, Volu
 
 if TYPE_CHECKING:
     from clusterstate.cache import ClusterCache
-    from clusterstate.objects import PersistentVolume, PersistentVolumeClaim, Pod
     from kubescheduler.core.decision import Decision
     from kubescheduler.cycle.failures import FailureCause, FailureRecord, Stage
-    from kubescheduler.framework.contract.cycle_state import CycleState
-    from kubescheduler.framework.contract.handle import Services
     from kubescheduler.queue.scheduling_queue import SchedulingQueue
 
 

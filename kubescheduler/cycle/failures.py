@@ -10,15 +10,13 @@ import attrs
 import msgspec
 import numpy as np
 
-from kubescheduler.core.decision import NO_NODES
+from kubescheduler.core.decision import NO_NODES, Decision
 from kubescheduler.core.filter_results import items
-from kubescheduler.core.status import REJECTED_1_20, REJECTED_1_36, Code
+from kubescheduler.core.status import REJECTED_1_20, REJECTED_1_36, Code, Status
 
 if TYPE_CHECKING:
     from clusterstate.growable import Mask
     from clusterstate.objects import Pod
-    from kubescheduler.core.decision import Decision
-    from kubescheduler.core.status import Status
 
 UNSCHEDULABLE, SCHEDULER_ERROR = "Unschedulable", "SchedulerError"
 """Reasons of the condition PodScheduled."""

@@ -20,15 +20,12 @@ from clusterstate.objects import Pod
 from kubecel.api_names import go_quote
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.status import Code, Status, is_success
-from kubescheduler.cycle.bindings import AssumedPods, ThreadedBindings
-from kubescheduler.cycle.cycle_rules import FailedPodFate
-from kubescheduler.cycle.failures import FailureRecord, Stage, nomination_patch, status_patch
+from kubescheduler.cycle.bindings import AssumedPods, Binding, BindingCycle, Bindings, Outcome, ThreadedBindings
+from kubescheduler.cycle.cycle_rules import FailedPodFate, ReleaseCycles
+from kubescheduler.cycle.failures import FailureCause, FailureRecord, Stage, nomination_patch, status_patch
 from kubescheduler.framework.contract.cycle_state import Cancellation, CycleState
 
 if TYPE_CHECKING:
-    from kubescheduler.cycle.bindings import Binding, BindingCycle, Bindings, Outcome
-    from kubescheduler.cycle.cycle_rules import ReleaseCycles
-    from kubescheduler.cycle.failures import FailureCause
     from kubescheduler.framework.contract.handle import Services
     from kubescheduler.framework.cycle_plugins import CyclePlugins
     from kubescheduler.queue.scheduling_queue import SchedulingQueue

@@ -14,14 +14,13 @@ from kubescheduler.cycle.event_handlers import EventHandlers
 from kubescheduler.cycle.schedule_one import SchedulerLoop
 from kubescheduler.engine.loop_parts import loop_parts
 from kubescheduler.framework.contract.cycle_state import VirtualTime
-from kubescheduler.framework.contract.handle import at_once
+from kubescheduler.framework.contract.handle import Services, at_once
 
 if TYPE_CHECKING:
     from clusterstate.cache import ClusterCache
     from clusterstate.manifests.decode import Decoder
     from clusterstate.objects import ClusterObject, Pod
     from kubescheduler.engine.spec import Engine
-    from kubescheduler.framework.contract.handle import Services
     from kubescheduler.queue.scheduling_queue import SchedulingQueue
 
 

@@ -13,21 +13,19 @@ from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError, DecodeError, KubeSchedulerError, nearest
 from clusterstate.manifests.decode import SECTIONS, Decoder, decode_cluster
 from clusterstate.manifests.fields import describe, step
-from clusterstate.objects import Pod
+from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.engine.engine_flags import EngineFlags
-from kubescheduler.engine.spec import cache_for, engine_for
+from kubescheduler.engine.spec import Engine, PodScheduler, cache_for, engine_for
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.sources.untrusted import TooLongError, check_values
 
 if TYPE_CHECKING:
-    from clusterstate.objects import ClusterObject
     from kubescheduler.core.decision import Decision
     from kubescheduler.core.extender_calls import ExtenderTrace
     from kubescheduler.core.preemption_choice import Preemption
     from kubescheduler.core.status import Status
     from kubescheduler.engine.evaluate_events import TimedEvent
     from kubescheduler.engine.framework_engine import FrameworkEngine
-    from kubescheduler.engine.spec import Engine, PodScheduler
     from kubescheduler.releases.release import Release
 
 

@@ -20,6 +20,7 @@ from kubescheduler.config.config_text import configuration_in, read_configuratio
 from kubescheduler.config.load_config import component_config_from, default_config, read_component_config
 from kubescheduler.config.policy_1_20 import checked_policy_config_1_20, policy_config_1_20
 from kubescheduler.config.policy_1_20_plugins import (
+    PolicyRules,
     algorithm_source_1_20,
     profile_for_provider_1_20,
     refuse_policy_beside,
@@ -27,7 +28,7 @@ from kubescheduler.config.policy_1_20_plugins import (
 from kubescheduler.config.policy_model import FROM_POLICY
 from kubescheduler.config.v1alpha1 import BESIDE_POLICY, refuse_policy_in
 from kubescheduler.core.decision import FRAMEWORK_SCALE, Decision
-from kubescheduler.engine.engine_flags import ALL_NODES, DEFAULTS, Notice, check_view
+from kubescheduler.engine.engine_flags import ALL_NODES, DEFAULTS, EngineFlags, Notice, check_view
 from kubescheduler.engine.v1alpha1_engine import (
     NO_POLICY,
     lifted_component,
@@ -39,30 +40,24 @@ from kubescheduler.extender.wire import NodeEncoder, format_without_operands
 from kubescheduler.framework.contract.custom_plugins import misnamed_methods, nearest_methods
 from kubescheduler.framework.contract.handle import Handle, Services
 from kubescheduler.framework.contract.plugin import points_of
-from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Point
+from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Point, SchedulerConfig
 from kubescheduler.framework.deciding.opportunistic_batch import Turn, TurnNumbers
 from kubescheduler.framework.deciding.profile_attempt import FrameworkScheduler
-from kubescheduler.framework.plugin_loading import registry_with
+from kubescheduler.framework.plugin_loading import PluginOption, registry_with
 from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityArgs
-from kubescheduler.framework.plugins.plugin_record import factories
-from kubescheduler.framework.profile_map import build_profiles
+from kubescheduler.framework.plugins.plugin_record import PluginPoints, factories
+from kubescheduler.framework.profile_map import Profiles, build_profiles
 
 if TYPE_CHECKING:
     from clusterstate.growable import IntArray
     from clusterstate.objects import Pod
     from clusterstate.podinfo import ReleaseView
-    from kubescheduler.config.policy_1_20_plugins import PolicyRules
     from kubescheduler.core.algorithm import Algorithm
     from kubescheduler.core.equal_runs import PlacedRun
     from kubescheduler.core.extender_calls import Extender
     from kubescheduler.core.selection import TieBreak
-    from kubescheduler.engine.engine_flags import EngineFlags
     from kubescheduler.framework.contract.cycle_state import CycleState
-    from kubescheduler.framework.contract.profile import SchedulerConfig
     from kubescheduler.framework.framework_runtime import Framework
-    from kubescheduler.framework.plugin_loading import PluginOption
-    from kubescheduler.framework.plugins.plugin_record import PluginPoints
-    from kubescheduler.framework.profile_map import Profiles
     from kubescheduler.releases.release import FrameworkRules
 
 

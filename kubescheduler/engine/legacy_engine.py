@@ -13,26 +13,28 @@ import msgspec
 from algorithmprovider import DEFAULT_PROVIDER
 from clusterstate.errors import ConfigError, RegistryError, faults_at, nearest
 from kubescheduler.config.config_text import read_policy_configmap
-from kubescheduler.config.policy_model import Policy, checked_policy, give_up
-from kubescheduler.core.algorithm import DEFAULT_SCHEDULER, Algorithm, WeightedPriority
+from kubescheduler.config.policy_model import (
+    Policy,
+    PolicyFault,
+    PredicateArgument,
+    PriorityArgument,
+    checked_policy,
+    give_up,
+)
+from kubescheduler.core.algorithm import DEFAULT_SCHEDULER, Algorithm, LegacyBehaviour, WeightedPriority
 from kubescheduler.core.attempt import GenericScheduler
-from kubescheduler.engine.engine_flags import ALL_NODES, Notice, check_view
+from kubescheduler.engine.engine_flags import ALL_NODES, EngineFlags, Notice, check_view
 from kubescheduler.extender.wire import NodeEncoder
-from predicates.types import PredicateArgs, attached_last
-from priorities.types import PriorityArgs, PriorityConfigFactory
+from predicates.types import FitPredicateFactory, PredicateArgs, attached_last
+from priorities.types import PriorityArgs, PriorityConfigFactory, PriorityFactory
 
 if TYPE_CHECKING:
     from algorithmprovider.registry import Arguments, Registry
     from clusterstate.cache import ClusterCache
     from clusterstate.podinfo import ReleaseView
-    from kubescheduler.config.policy_model import PolicyFault, PredicateArgument, PriorityArgument
-    from kubescheduler.core.algorithm import LegacyBehaviour
     from kubescheduler.core.extender_calls import Extender
     from kubescheduler.core.selection import TieBreak
-    from kubescheduler.engine.engine_flags import EngineFlags
     from kubescheduler.releases.release import LegacyRules
-    from predicates.types import FitPredicateFactory
-    from priorities.types import PriorityFactory
 
 
 class LegacyEngine(msgspec.Struct, frozen=True, eq=False):

@@ -6,12 +6,11 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from clusterstate.errors import SchedulingError
-from clusterstate.objects import ClaimVolume, EphemeralVolume
+from clusterstate.objects import ClaimVolume, ClusterObject, EphemeralVolume, Pod
 from kubescheduler.releases.lookup import release_named
 
 if TYPE_CHECKING:
     from clusterstate.cache import ClusterCache
-    from clusterstate.objects import ClusterObject, Pod
     from kubescheduler.engine.framework_engine import ProfiledScheduler
     from kubescheduler.engine.spec import PodScheduler
 

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ClusterStateError, ConfigError, DecodeError
-from clusterstate.objects import Pod
+from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.engine.engine_flags import EngineFlags, Notice
 from kubescheduler.sources.cluster_input import uid_problems
 
 if TYPE_CHECKING:
-    from clusterstate.objects import ClusterObject
     from clusterstate.podinfo import ReleaseView
     from kubescheduler.core.attempt import GenericScheduler
     from kubescheduler.engine.framework_engine import FrameworkEngine, ProfiledScheduler

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -14,15 +14,12 @@ from kubescheduler.config.config_schema import KIND
 from kubescheduler.config.config_text import configuration_in, read_configmap, read_configuration
 from kubescheduler.config.policy_1_20_plugins import algorithm_source_1_20
 from kubescheduler.config.v1alpha1 import V1Alpha1Config
-from kubescheduler.engine.engine_flags import ALL_NODES
+from kubescheduler.engine.engine_flags import ALL_NODES, EngineFlags, Notice
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME
 from kubescheduler.releases.names import FRAMEWORK_RELEASES, spoken
 
 if TYPE_CHECKING:
-    from typing import TypeVar
-
     from kubescheduler.core.algorithm import Algorithm
-    from kubescheduler.engine.engine_flags import EngineFlags, Notice
 
     Flags = TypeVar("Flags", bound=EngineFlags)
 

@@ -13,24 +13,20 @@ from kubescheduler.core.extender_calls import FilterAnswer
 from kubescheduler.extender.answers import (
     CutShortError,
     ExtenderError,
+    Score,
+    Victims,
     node_name,
     read_error,
     read_filter,
     read_scores,
     read_victims,
 )
-from kubescheduler.extender.config import masked
-from kubescheduler.extender.wire import NodeEncoder, encode_pod
+from kubescheduler.extender.config import ExtenderConfig, masked
+from kubescheduler.extender.wire import NodeEncoder, VictimsByNode, WireFormat, encode_pod
 
 if TYPE_CHECKING:
     from clusterstate.objects import Node, Pod
-    from kubescheduler.extender.answers import (
-        Score,
-        Victims,
-    )
-    from kubescheduler.extender.config import ExtenderConfig
     from kubescheduler.extender.recorded_answers import Exchange
-    from kubescheduler.extender.wire import VictimsByNode, WireFormat
 
 
 @attrs.define(eq=False)

@@ -20,10 +20,9 @@ import msgspec
 
 from clusterstate.errors import InputError
 from kubescheduler.extender.answers import CutShortError, ExtenderError
-from kubescheduler.extender.config import masked
+from kubescheduler.extender.config import ExtenderConfig, masked
 
 if TYPE_CHECKING:
-    from kubescheduler.extender.config import ExtenderConfig
     from kubescheduler.extender.transport import Transport
 
 Key = tuple[str, str]

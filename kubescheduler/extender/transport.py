@@ -15,7 +15,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 from urllib.parse import unquote_to_bytes, urljoin
 
 import attrs
@@ -27,11 +27,8 @@ from urllib3.exceptions import TimeoutError as PoolTimeoutError
 
 from clusterstate.errors import ConfigError
 from kubescheduler.extender.answers import CutShortError, ExtenderError
-from kubescheduler.extender.config import masked
+from kubescheduler.extender.config import ExtenderConfig, TLSConfig, masked
 from kubescheduler.extender.wire import quote
-
-if TYPE_CHECKING:
-    from kubescheduler.extender.config import ExtenderConfig, TLSConfig
 
 
 def tls_context(config: ExtenderConfig) -> ssl.SSLContext:

@@ -11,11 +11,7 @@ import msgspec
 
 from clusterstate.cache import TERMINATED
 from clusterstate.manifests.defaulting import derived_uid
-from clusterstate.objects import (
-    OwnerReference,
-    Pod,
-    ReplicaSet,
-)
+from clusterstate.objects import OwnerReference, Pod, ReplicaSet
 from clusterstate.workloads import MIRROR
 from kubescheduler.simulation.workload import as_new, renamed
 

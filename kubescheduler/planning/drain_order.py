@@ -24,15 +24,7 @@ from kubescheduler.core.results import ShownTable
 from kubescheduler.planning.budgets import ALWAYS_ALLOW, WITHOUT_BUDGET, is_healthy
 from kubescheduler.planning.departures import Fate, counted, fate_of, named
 from kubescheduler.planning.drain import Blocked, Chosen, DrainFlags, KubeletUpgrade, Stays, chosen, drained
-from kubescheduler.planning.rehearsal import (
-    EVICTED,
-    HEADER,
-    Displaced,
-    Rehearsal,
-    Violation,
-    counts_text,
-    needs_text,
-)
+from kubescheduler.planning.rehearsal import EVICTED, HEADER, Displaced, Rehearsal, Violation, counts_text, needs_text
 from kubescheduler.planning.shapes import Shape
 from predicates.volume_binding import NODE_CONFLICT
 

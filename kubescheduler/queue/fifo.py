@@ -8,8 +8,8 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from kubescheduler.queue.entry import Backoff, QueueEntry, by_arrival
-from kubescheduler.queue.queue_policy import BackoffsByKey
+from kubescheduler.queue.entry import Backoff, Clock, Failed, QueueEntry, by_arrival
+from kubescheduler.queue.queue_policy import BackoffsByKey, QueuePolicy
 from kubescheduler.queue.scheduling_queue import EXACT_TICK, SchedulingQueue
 
 if TYPE_CHECKING:
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from clusterstate.cache import ClusterCache
     from clusterstate.objects import Pod
-    from kubescheduler.queue.entry import Clock, Failed
-    from kubescheduler.queue.queue_policy import QueuePolicy
 
 
 class BackoffsOfFIFO(BackoffsByKey):

@@ -13,16 +13,23 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from clusterstate.objects import CSINode, PersistentVolume, PersistentVolumeClaim, Service, StorageClass
+from clusterstate.objects import CSINode, Node, PersistentVolume, PersistentVolumeClaim, Pod, Service, StorageClass
 from clusterstate.selectors.matching import SelectorError, compile_label_selector, term_namespaces
-from kubescheduler.queue.queueing_hints import ASSIGNED_POD, NODE, Action, QueueingHint
+from kubescheduler.queue.queueing_hints import (
+    ASSIGNED_POD,
+    NODE,
+    Action,
+    ClusterEvent,
+    Event,
+    Events,
+    QueueingHint,
+    QueueingHints,
+)
 
 if TYPE_CHECKING:
-    from clusterstate.objects import Node, Pod
     from clusterstate.podinfo import PodInfo
     from clusterstate.snapshot import Snapshot
     from kubescheduler.queue.entry import Backoff, QueueEntry
-    from kubescheduler.queue.queueing_hints import ClusterEvent, Event, Events, QueueingHints
 
 
 class QueuePolicy(msgspec.Struct, frozen=True, eq=False):

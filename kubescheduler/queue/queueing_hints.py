@@ -17,6 +17,8 @@ from clusterstate.objects import (
     CSINode,
     CSIStorageCapacity,
     DeviceClass,
+    LabelSelector,
+    Node,
     PersistentVolume,
     PersistentVolumeClaim,
     Pod,
@@ -28,7 +30,6 @@ from clusterstate.objects import (
 from clusterstate.selectors.matching import SelectorError, compile_label_selector
 
 if TYPE_CHECKING:
-    from clusterstate.objects import LabelSelector, Node
     from kubescheduler.queue.entry import Place, QueueEntry
 
 

@@ -17,8 +17,18 @@ import msgspec
 import numpy as np
 
 from clusterstate.errors import ClusterStateError
-from kubescheduler.queue.entry import Backoff, KeyedHeap, Place, QueueEntry, by_priority
-from kubescheduler.queue.queue_policy import changes_more_than_status
+from kubescheduler.queue.entry import (
+    Backoff,
+    Clock,
+    Failed,
+    KeyedHeap,
+    Order,
+    Place,
+    PreEnqueue,
+    QueueEntry,
+    by_priority,
+)
+from kubescheduler.queue.queue_policy import QueuePolicy, changes_more_than_status
 from kubescheduler.queue.queueing_hints import (
     ASSIGNED_POD,
     NODE,
@@ -26,17 +36,16 @@ from kubescheduler.queue.queueing_hints import (
     UNSCHEDULABLE_POD,
     Action,
     ClusterEvent,
+    Event,
     QueueingHint,
     QueueingHints,
+    QueueListener,
     object_event,
 )
 
 if TYPE_CHECKING:
     from clusterstate.cache import ClusterCache
     from clusterstate.objects import Node, Pod
-    from kubescheduler.queue.entry import Clock, Failed, Order, PreEnqueue
-    from kubescheduler.queue.queue_policy import QueuePolicy
-    from kubescheduler.queue.queueing_hints import Event, QueueListener
 
 BACKOFF_TICK = 1.0
 """Seconds between looks at the pods whose wait may be over."""

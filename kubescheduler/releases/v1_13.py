@@ -34,7 +34,7 @@ from kubescheduler.extender.wire import capitalised_arguments, only_200, pod_as_
 from kubescheduler.releases import v1_4
 from kubescheduler.releases.daemon_controllers import DaemonController, bound_by_affinity, passing, tolerant
 from kubescheduler.releases.recorded_processes import flags_1_16, live_1_16
-from kubescheduler.releases.release import Release
+from kubescheduler.releases.release import LegacyLoop, Release
 from kubescheduler.sources.cluster_input import Filling, admission
 from predicates.node_identity import pod_match_node_selector
 from predicates.taints import pod_tolerates_node_taints
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from algorithmprovider.registry import Algorithms
     from kubescheduler.config.v1alpha1 import V1Alpha1Config
     from kubescheduler.queue.queue_policy import QueuePolicy
-    from kubescheduler.releases.release import LegacyLoop
 
 
 def accepted(gates: Mapping[str, bool]) -> Accepted:  # noqa: ARG001

@@ -46,14 +46,13 @@ from kubescheduler.extender.wire import (
     url_with_lost_version,
 )
 from kubescheduler.releases.daemon_controllers import DaemonController, as_written, named_node, runs_on_1_4
-from kubescheduler.releases.release import LegacyRules, Release
+from kubescheduler.releases.release import LegacyLoop, LegacyRules, Release
 from kubescheduler.sources.cluster_input import Filling
 
 if TYPE_CHECKING:
     from algorithmprovider.registry import Algorithms
     from clusterstate.objects import Pod
     from kubescheduler.queue.queue_policy import QueuePolicy
-    from kubescheduler.releases.release import LegacyLoop
 
 
 # What an API server refuses of what a manifest may have in the newest API. Fields are another matter: a server drops

@@ -13,11 +13,7 @@ from clusterstate.cache import ClusterCache
 from clusterstate.manifests.decode import Manifest
 from clusterstate.manifests.defaulting import default_manifest
 from clusterstate.manifests.fields import describe
-from clusterstate.objects import (
-    ClusterObject,
-    Node,
-    Pod,
-)
+from clusterstate.objects import ClusterObject, Node, Pod
 from kubescheduler.releases.daemon_controllers import DaemonController, with_spec
 from kubescheduler.releases.release import Release
 from kubescheduler.simulation.workload import ON_BINDING, ON_FINISH

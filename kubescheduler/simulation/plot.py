@@ -8,17 +8,12 @@ import math
 from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from clusterstate.errors import InputError
-from kubescheduler.simulation.simulation_report import share
+from kubescheduler.simulation.simulation_report import Report, share
 from kubescheduler.sources.files import check_place, write_whole
-
-if TYPE_CHECKING:
-    from kubescheduler.simulation.simulation_report import Report
-
 
 WIDTH, PANEL, MARGIN, LEFT, LEGEND = 960, 260, 44, 72, 170
 COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf", "#8c564b", "#7f7f7f")

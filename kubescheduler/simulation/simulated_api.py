@@ -14,13 +14,7 @@ import msgspec
 from clusterstate.cache import ClusterCache
 from clusterstate.devices.resource_claims import made_ready, without_consumer
 from clusterstate.errors import SchedulingError
-from clusterstate.objects import (
-    PersistentVolume,
-    PersistentVolumeClaim,
-    Pod,
-    PodCondition,
-    ResourceClaim,
-)
+from clusterstate.objects import PersistentVolume, PersistentVolumeClaim, Pod, PodCondition, ResourceClaim
 from clusterstate.volumes.claims import made_by_controllers
 from kubescheduler.framework.contract.cycle_state import VirtualTime
 from kubescheduler.framework.contract.handle import Services, at_once

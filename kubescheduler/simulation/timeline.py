@@ -28,10 +28,7 @@ from clusterstate.objects import (
     ResourceClaim,
     VolumeAttachment,
 )
-from clusterstate.volumes.claims import (
-    claim_class,
-    waits_for_consumer,
-)
+from clusterstate.volumes.claims import claim_class, waits_for_consumer
 from kubescheduler.releases.daemon_controllers import target_node
 from kubescheduler.simulation.pod_claims import CHOSEN
 from kubescheduler.simulation.pods_to_place import daemon_set_of

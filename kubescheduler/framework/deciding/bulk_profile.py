@@ -13,12 +13,7 @@ from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import WeightedPriority
-from kubescheduler.core.equal_runs import (
-    PlacedRun,
-    PodsOfOneClass,
-    ReadyRun,
-    can_run,
-)
+from kubescheduler.core.equal_runs import PlacedRun, PodsOfOneClass, ReadyRun, can_run
 from kubescheduler.core.pod_classes import ClassState
 from kubescheduler.core.run_choice import PODS_OF_ROWS, Placings
 from kubescheduler.framework.contract.cycle_state import CycleState
