@@ -105,10 +105,13 @@ def listed(texts: Iterable[str]) -> list[str]:
     return [*every[:MOST_LISTED], f"and {more:,} more"] if more > 0 else every
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """`; did you mean …?` when a known name is like this one but for case and a letter or two, else nothing."""
+def nearest(name: str, known: Iterable[str], alike: float = 0.6) -> str:
+    """`; did you mean …?` when a known name is like this one but for case and a letter or two, else nothing.
+
+    alike: what share of their letters they have in common at least.
+    """
     import difflib
 
     folded = {each.lower(): each for each in reversed(list(known))}
-    close = difflib.get_close_matches(name.lower(), folded, 1)
+    close = difflib.get_close_matches(name.lower(), folded, 1, alike)
     return f"; did you mean {folded[close[0]]}?" if close else ""

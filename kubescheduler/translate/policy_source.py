@@ -17,7 +17,6 @@ from kubescheduler.config.policy_1_16 import UNREAD
 from kubescheduler.config.policy_1_20 import parse_policy_1_20, policy_faults_1_20, policy_notes_1_20
 from kubescheduler.config.policy_1_20_plugins import (
     ALWAYS,
-    hard_weight_error_1_20,
     policy_profile_1_20,
     profile_for_provider_1_20,
 )
@@ -124,22 +123,21 @@ def provider_source(
     name = f"provider {provider}"
     record = release_named(release)
     if record.legacy is None:
-        if error := None if hard_weight is None else hard_weight_error_1_20(hard_weight):
+        rules, form = record.framework_rules.policy_rules, record.framework_rules.component
+        if error := None if hard_weight is None else rules.hard_weight_error(hard_weight):
             raise ConfigError(error)
-        form = record.framework_rules.component
         profile_for_provider_1_20(provider, feature_gates, providers=form.providers, plugins=form.plugins, hint=True)
         spreads = not feature_gates.get(GATE, False)
-        lists = record.framework_rules.policy_rules.defaults
-        predicates, priorities = provider_items_as_plugins(provider, lists, release, selector_spread=spreads)
+        predicates, priorities = provider_items_as_plugins(provider, rules.defaults, release, selector_spread=spreads)
         hard = _hard_weight(Policy(), hard_weight)
         return Source(release, name, Policy(), provider, predicates, priorities, *hard, selector_spread=spreads)
-    rules = record.legacy_rules
-    known = rules.registry(feature_gates)
+    legacy = record.legacy_rules
+    known = legacy.registry(feature_gates)
     try:
         known.provider(provider)
     except RegistryError as error:
-        raise ConfigError(rules.from_provider(provider) + str(error)) from error
-    if hard_weight is not None and (text := rules.hard_weight_error(hard_weight)):
+        raise ConfigError(legacy.from_provider(provider) + str(error)) from error
+    if hard_weight is not None and (text := legacy.hard_weight_error(hard_weight)):
         raise ConfigError(text)
     predicates, priorities = provider_items(known, provider, name)
     return Source(release, name, Policy(), provider, predicates, priorities, *_hard_weight(Policy(), hard_weight))
@@ -178,21 +176,21 @@ def policy_source(
 def _source_1_20(
     document: Mapping[str, Any], release: str, feature_gates: Mapping[str, bool], name: str, hard_weight: int | None
 ) -> Source:
+    rules = release_named(release).framework_rules.policy_rules
 
     def read() -> Policy:
         return parse_policy_1_20(document, strict=False, every_problem=True)
 
     def faults_of(policy: Policy) -> Iterator[PolicyFault]:
-        yield from policy_faults_1_20(policy)
-        if hard_weight is not None and (error := hard_weight_error_1_20(hard_weight)):
+        yield from policy_faults_1_20(policy, ends_process=rules.ends_process)
+        if hard_weight is not None and (error := rules.hard_weight_error(hard_weight)):
             yield PolicyFault(error)
 
     policy = checked_policy(read, faults_of)
     texts = (*policy.notes, *policy_notes_1_20(policy, spreads=feature_gates.get(GATE, False)))
     parts = (text.partition(": ") for text in texts)
     notes = tuple(Note(NoteKind.CHECK, path, what) for path, _, what in parts)
-    lists = release_named(release).framework_rules.policy_rules.defaults
-    items = selected_as_plugins(policy, DEFAULT_PROVIDER, lists, release)
+    items = selected_as_plugins(policy, DEFAULT_PROVIDER, rules.defaults, release)
     hard = _hard_weight(policy, hard_weight)
     return Source(release, name, policy, None, *items, *hard, notes, selector_spread=not feature_gates.get(GATE, False))
 
@@ -233,15 +231,22 @@ def _legacy_source(
     )
 
 
+MISSPELT = 0.85
+"""A name with that share of letters in common with the name of a rule is that one misspelt, and no rule of its own."""
+
+
 def _foreign(policy: Policy, known: Collection[str]) -> list[tuple[str, str]]:
-    """(path, name) of entries of nothing that is registered, of predicates or priorities: rules of the team's own."""
+    """(path, name) of entries of nothing that is registered, of predicates or priorities: rules of the team's own.
+
+    A misspelt name is none: the release refuses it.
+    """
     predicates = [(entry.name, entry.argument) for entry in policy.predicates or ()]
     priorities = [(entry.name, entry.argument) for entry in policy.priorities or ()]
     return [
         (entry_path(kind, at, name), name)
         for kind, entries in (("predicates", predicates), ("priorities", priorities))
         for at, (name, argument) in enumerate(entries)
-        if argument is None and name and name not in known
+        if argument is None and name and name not in known and not nearest(name, known, MISSPELT)
     ]
 
 
@@ -304,7 +309,7 @@ def profile_of(source: Source, policy: Policy, record: Release) -> Profile:
         return _without_system(profile) if turned_off and source.spreads_by_default else profile
     if flag is not None and not policy.hard_pod_affinity_symmetric_weight:
         policy = attrs.evolve(policy, hard_pod_affinity_symmetric_weight=flag)
-    if problems := [fault.problem for fault in policy_faults_1_20(policy)]:
+    if problems := [fault.problem for fault in policy_faults_1_20(policy, ends_process=rules.ends_process)]:
         raise ConfigError(f"{source.name}: release {record.name} does not take this: {problem}" for problem in problems)
     plugins = msgspec.structs.replace(rules, always=ALWAYS, merges=True)
     return policy_profile_1_20(policy, gates, known.plugins, plugins)[0]

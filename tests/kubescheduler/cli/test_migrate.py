@@ -243,3 +243,18 @@ def test_a_faulty_cluster(migrate: Run, folder: Path) -> None:
     assert "metadata.nam" in outcome.err
     (folder / "c.yaml").write_text(MARKED.replace("name: n2", "name: n2, name: n3"))
     assert "c.yaml: document 2: metadata.name: set twice" in migrate("policy.yaml", "--cluster", "c.yaml").err
+
+
+@pytest.mark.parametrize("release", ["1.4", "1.16", "1.22"])
+@pytest.mark.parametrize("name", ["PodFitsResorces", "podFitsResources", "PodsFitResource"])
+def test_a_misspelt_predicate(kubescheduler: Run, folder: Path, release: str, name: str) -> None:
+    """Its own release refuses the policy, and so does migrating it."""
+    (folder / "policy.json").write_text(
+        json.dumps({"kind": "Policy", "apiVersion": "v1", "predicates": [{"name": name}]})
+    )
+    given = ("--pod", "pod.yaml", "--policy-config-file", "policy.json", "--release", release)
+    refused = kubescheduler("schedule", "cluster.yaml", *given)
+    outcome = kubescheduler("migrate", "policy.json", "--from", release)
+    assert (outcome.status, outcome.out, outcome.err) == (2, "", refused.err)
+    assert "redicate type not found for" in outcome.err
+    assert "did you mean PodFitsResources?" in outcome.err
