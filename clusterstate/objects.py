@@ -86,6 +86,14 @@ class ObjectMeta(msgspec.Struct, frozen=True):
     creation_timestamp: str | None = None
     deletion_timestamp: str | None = None
 
+    @property
+    def controller(self) -> OwnerReference | None:
+        """The owner that is the controller."""
+        for owner in self.owner_references:
+            if owner.controller:
+                return owner
+        return None
+
 
 class Manifested(msgspec.Struct, frozen=True, eq=False, kw_only=True, repr_omit_defaults=True):
     """An object that may keep what it was read from, which is no part of what it says: it is not compared."""

@@ -20,19 +20,15 @@ PodKey = tuple[str, Labels, PodSpec, Controller, bool]
 
 
 def controller_of(metadata: ObjectMeta) -> Controller:
-    """The first owner that is the controller."""
-    for owner in metadata.owner_references:
-        if owner.controller:
-            return (owner.kind, owner.uid)
-    return None
+    """The owner that is the controller."""
+    owner = metadata.controller
+    return None if owner is None else (owner.kind, owner.uid)
 
 
 def controller_in_full(metadata: ObjectMeta) -> Controller:
     """The same with its apiVersion and name."""
-    for owner in metadata.owner_references:
-        if owner.controller:
-            return (owner.kind, owner.uid, owner.api_version, owner.name)
-    return None
+    owner = metadata.controller
+    return None if owner is None else (owner.kind, owner.uid, owner.api_version, owner.name)
 
 
 def pod_key(pod: Pod) -> PodKey:

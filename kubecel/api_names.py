@@ -1,27 +1,17 @@
-"""Names of the Kubernetes API (labels, qualified names, subdomains), with apimachinery's texts of 1.16 and later."""
+"""Texts of Go and of the Kubernetes API: quoted text, durations (``15s``, ``1m30s``, ``500ms``), and names (labels,
+qualified names, subdomains), with apimachinery's texts of 1.16 and later."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-_LABEL_VALUE = r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?"
-_QUALIFIED_NAME = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
-_SUBDOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
-_OBJECT_NAME = re.compile(_SUBDOMAIN)
-_NAME_CHARACTERS = (
-    "consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
-)
-_SUBDOMAIN_RULE = (
-    "a DNS-1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', "
-    "and must start and end with an alphanumeric character"
-)
-_NAME_EXAMPLES = ("MyName", "my.name", "123-abc")
-NAME_LENGTH = 63
-"""Most bytes in a label value or in the name part of a qualified name."""
-SUBDOMAIN_LENGTH = 253
-"""Most bytes in the prefix of a qualified name."""
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+
 GO_ESCAPES = {
     "\a": "\\a",
     "\b": "\\b",
@@ -51,6 +41,97 @@ def _go_character(character: str) -> str:
     if code < 0x80:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+UNITS = {
+    "ns": 1,
+    "us": 10**3,
+    "µs": 10**3,
+    "μs": 10**3,
+    "ms": 10**6,
+    "s": 10**9,
+    "m": 60 * 10**9,
+    "h": 3600 * 10**9,
+}
+"""Unit → its length."""
+
+SECOND = UNITS["s"]
+LONGEST = 2**63 - 1
+
+_SMALL = ((UNITS["ms"], "ms"), (UNITS["µs"], "µs"))
+
+_PART = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)([^0-9.]*)")
+
+
+def parse_duration(text: str) -> int:
+    """The nanoseconds that ``text`` spells. Raises ValueError with Go's text."""
+    sign, amount = (text[0], text[1:]) if text[:1] in ("-", "+") else ("", text)
+    if amount == "0":
+        return 0
+    parts = _PART.findall(amount)
+    if not parts or "".join(map("".join, parts)) != amount:
+        raise ValueError(f"time: invalid duration {go_quote(text)}")
+    for _, unit in parts:
+        if not unit:
+            raise ValueError(f"time: missing unit in duration {go_quote(text)}")
+        if unit not in UNITS:
+            raise ValueError(f"time: unknown unit {go_quote(unit)} in duration {go_quote(text)}")
+    total = sum(int(_fraction(number) * UNITS[unit]) for number, unit in parts)
+    if total > LONGEST + (sign == "-"):
+        raise ValueError(f"time: invalid duration {go_quote(text)}")
+    return -total if sign == "-" else total
+
+
+def _fraction(number: str) -> Fraction:
+    from fractions import Fraction
+
+    return Fraction(f"0{number}" if number.startswith(".") else number.removesuffix("."))
+
+
+def format_duration(nanoseconds: int) -> str:
+    """As Go prints it."""
+    return go_duration(nanoseconds / SECOND)
+
+
+def go_duration(seconds: float) -> str:
+    """``1m30s``, ``500ms``, ``0s``. Upstream: Go's time.Duration.String."""
+    left = round(seconds * SECOND)
+    if left == 0:
+        return "0s"
+    sign, left = ("-", -left) if left < 0 else ("", left)
+    if left < SECOND:
+        size, unit = next(((size, unit) for size, unit in _SMALL if left >= size), (1, "ns"))
+        return f"{sign}{_decimal(left, size)}{unit}"
+    minutes, left = divmod(left, 60 * SECOND)
+    hours, minutes = divmod(minutes, 60)
+    text = f"{_decimal(left, SECOND)}s"
+    if hours or minutes:
+        text = f"{minutes}m{text}"
+    return f"{sign}{hours}h{text}" if hours else f"{sign}{text}"
+
+
+def _decimal(amount: int, size: int) -> str:
+    """amount / size without trailing zeros."""
+    whole, rest = divmod(amount, size)
+    return f"{whole}.{str(rest).zfill(len(str(size)) - 1).rstrip('0')}" if rest else str(whole)
+
+
+_LABEL_VALUE = r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?"
+_QUALIFIED_NAME = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_SUBDOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+_OBJECT_NAME = re.compile(_SUBDOMAIN)
+_NAME_CHARACTERS = (
+    "consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
+)
+_SUBDOMAIN_RULE = (
+    "a DNS-1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', "
+    "and must start and end with an alphanumeric character"
+)
+_NAME_EXAMPLES = ("MyName", "my.name", "123-abc")
+NAME_LENGTH = 63
+"""Most bytes in a label value or in the name part of a qualified name."""
+SUBDOMAIN_LENGTH = 253
+"""Most bytes in the prefix of a qualified name."""
 
 
 def must_match(rule: str, pattern: str, *examples: str) -> str:

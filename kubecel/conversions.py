@@ -10,11 +10,12 @@ import math
 import re
 import zoneinfo
 from collections.abc import Callable
+from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
 from kubecel import ValueFault, types
-from kubecel.api_names import go_quote
+from kubecel.api_names import go_quote, parse_duration
 from kubecel.types import CelType
 from kubecel.values import (
     LEAST_INT,
@@ -30,9 +31,6 @@ from kubecel.values import (
     type_name,
 )
 
-_UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
-_SPANS = re.compile(r"([+-]?)((?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+)", re.ASCII)
-_SPAN = re.compile(r"([0-9]*\.?[0-9]*)(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
 _MOMENT = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})(?:[.,]([0-9]+))?(?:Z|([+-])([0-9]{2}):([0-9]{2}))",
     re.ASCII,
@@ -40,20 +38,6 @@ _MOMENT = re.compile(
 _EPOCH = datetime.datetime(1970, 1, 1)
 _LONGEST = 200
 """Characters of a duration or timestamp."""
-
-
-def parse_duration(text: str) -> Duration | None:
-    """None for what is no duration of Go."""
-    if text in ("0", "+0", "-0"):
-        return Duration(0)
-    match = _SPANS.fullmatch(text) if len(text) <= _LONGEST else None
-    if match is None:
-        return None
-    from fractions import Fraction  # slow to import, and rarely needed
-
-    total = sum(int(Fraction(amount.rstrip(".")) * _UNITS[unit]) for amount, unit in _SPAN.findall(match[2]))
-    nanoseconds = -total if match[1] == "-" else total
-    return Duration(nanoseconds) if LEAST_INT <= nanoseconds <= MOST_INT else None
 
 
 def duration_text(value: Duration) -> str:
@@ -259,10 +243,9 @@ def to_duration(value: Value) -> Duration:
     """Durations, nanoseconds, and texts such as ``1h30m``."""
     if type(value) is Duration:
         return Duration(value.nanoseconds)
-    if type(value) is str:
-        found = parse_duration(value)
-        if found is not None:
-            return found
+    if type(value) is str and len(value) <= _LONGEST:
+        with suppress(ValueError):
+            return Duration(parse_duration(value))
     raise unconvertible(value, types.DURATION)
 
 

@@ -395,7 +395,8 @@ def find_volume(name: str, objects: ClusterObjects) -> PersistentVolume:
 
 def is_owned(claim: PersistentVolumeClaim, uid: str) -> bool:
     """Whether the claim's controller is the pod of that uid."""
-    return next((owner.uid == uid for owner in claim.metadata.owner_references if owner.controller), False)
+    owner = claim.metadata.controller
+    return owner is not None and owner.uid == uid
 
 
 def not_owner(claim: PersistentVolumeClaim, wanted: EphemeralClaim) -> str:

@@ -19,7 +19,7 @@ from kubescheduler.comparison.running_pods import label_selector
 from kubescheduler.core.selection import FirstByName, TieBreak
 from kubescheduler.engine.spec import Engine
 from kubescheduler.given import TEXT, checked_cluster, flat, refuse, wrong_number, wrong_type
-from kubescheduler.planning.departures import Fate, controller_of
+from kubescheduler.planning.departures import Fate
 from kubescheduler.planning.drain import Chosen, DrainFlags, KubeletUpgrade, check_flags, chosen, drained
 from kubescheduler.planning.drain_order import Drain, Order, OrderOptions, OrderSearch, Surge, play_step
 from kubescheduler.planning.node_trials import nodes_beside
@@ -145,10 +145,10 @@ def flags_for(cluster: Cluster, nodes: Iterable[str] | None, pod_selector: str |
         for pod, entry in looked_at
         if any(volume.get("emptyDir") is not None for volume in volumes_of(entry.manifest()))
     }
-    owners = {owner.uid for pod in local.values() if (owner := controller_of(pod)) is not None}
+    owners = {owner.uid for pod in local.values() if (owner := pod.metadata.controller) is not None}
 
     def has_local_storage(pod: Pod) -> bool:
-        owner = controller_of(pod)
+        owner = pod.metadata.controller
         return pod.key in local or (pod.key not in pods and owner is not None and owner.uid in owners)
 
     matches = (lambda _: True) if pod_selector is None else label_selector(pod_selector)

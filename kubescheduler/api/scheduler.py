@@ -21,8 +21,7 @@ from kubescheduler.api.engine_choice import engine_spec, tie_break_of
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.equal_runs import PlacedRun, placed_in_order
 from kubescheduler.core.results import AT_ONCE, NotPickled, OneAtATime, in_turn
-from kubescheduler.engine.placing import place
-from kubescheduler.engine.spec import Engine, PodScheduler, cache_for
+from kubescheduler.engine.spec import Engine, PodScheduler, cache_for, place
 from kubescheduler.extender.access import LIVE
 from kubescheduler.given import TEXT, checked_cluster, key_of, named, refuse, shown_argument, wrong_number, wrong_type
 

@@ -17,8 +17,7 @@ from kubescheduler.comparison.running_pods import Absences, renewed, runs, stays
 from kubescheduler.core.decision import Decision, gave_up
 from kubescheduler.core.results import Shown, ShownTable
 from kubescheduler.core.selection import TieBreak
-from kubescheduler.engine.placing import place
-from kubescheduler.engine.spec import Engine, PodScheduler, cache_for
+from kubescheduler.engine.spec import Engine, PodScheduler, cache_for, place
 from kubescheduler.framework.plugins.pod_groups import GANG_SCHEDULING, gang_of
 from kubescheduler.given import TEXT, checked_cluster, refuse, wrong_type
 from kubescheduler.hinting.hint_search import HintSearch

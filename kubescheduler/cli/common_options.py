@@ -1,8 +1,13 @@
-"""Options that several commands have, types of options, and what a shell completes of them."""
+"""Options that several commands have, types of options, and what a shell completes of them.
+
+At the end is the process of its own in which a command runs a user's own code, where an option names some.
+"""
 
 from __future__ import annotations
 
 import os
+import signal
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -10,6 +15,10 @@ import click
 
 from kubescheduler.engine.spec_fields import KEYS, SPEC_FIELDS
 from kubescheduler.releases.names import DEFAULT_RELEASE, RELEASE_NAMES, minor
+
+if TYPE_CHECKING:
+    from algorithmprovider.code_watch import CodeWatch
+
 
 Completions = list[str]
 
@@ -265,8 +274,6 @@ def _watched(ctx: click.Context, _: click.Parameter, seconds: float) -> None:
 
 def _apart(_: click.Context, __: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
     """Code of a user's own runs in a process that can be ended."""
-    from kubescheduler.cli.ended_process import in_a_process_of_its_own
-
     if names:
         in_a_process_of_its_own()
     return names
@@ -388,3 +395,60 @@ def spec_option(field: str, **more: Any) -> Callable[[Decorated], Decorated]:
 
 
 RELEASE, FEATURE_GATES, EXTENDERS = map(spec_option, ("release", "feature_gates", "extenders"))
+
+
+_PASSED_ON = {getattr(signal, name, signal.SIGINT) for name in ("SIGINT", "SIGTERM", "SIGHUP")}
+_PARENT_DIES = 1
+"""PR_SET_PDEATHSIG of Linux."""
+
+
+def in_a_process_of_its_own() -> None:
+    """What follows runs in a child, and this process ends as that does; status 2 where the child was ended."""
+    from kubescheduler import cli
+
+    if not cli.console or not hasattr(signal, "sigtimedwait"):
+        return
+    from algorithmprovider.code_watch import CodeWatch
+    from algorithmprovider.custom_code import LIMIT
+
+    watch = CodeWatch()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _PASSED_ON | {signal.SIGCHLD})
+    child = os.fork()
+    if child == 0:
+        _end_with_parent()
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        LIMIT.begin(watch)
+        return
+    status = _awaited(child, watch)
+    if status < 0 and -status not in _PASSED_ON:
+        ended = f"the process was ended by {signal.Signals(-status).name}, and nothing of it is an answer"
+        sys.stderr.write(f"error: {watch.problem(ended)}\n")
+        sys.stderr.flush()
+        status = 2
+    os._exit(status if status >= 0 else 128 - status)
+
+
+def _awaited(child: int, watch: CodeWatch) -> int:
+    """The exit status of the child, to which signals are passed on, and which is ended where a call overruns."""
+    from algorithmprovider.code_watch import TICK
+
+    while True:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        watch.look(child)
+        told = signal.sigtimedwait(_PASSED_ON | {signal.SIGCHLD}, TICK)
+        # Those of a terminal (si_code above 0) have come to the child as well.
+        if told is not None and told.si_signo != signal.SIGCHLD and told.si_code <= 0:
+            os.kill(child, told.si_signo)
+
+
+def _end_with_parent() -> None:
+    """A parent that is killed takes the child with it, where the system can do that."""
+    import contextlib
+    import ctypes
+
+    with contextlib.suppress(Exception):
+        ctypes.CDLL(None).prctl(_PARENT_DIES, signal.SIGKILL)

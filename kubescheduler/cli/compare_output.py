@@ -18,7 +18,7 @@ from kubescheduler.cli.output import (
     section_text,
     table,
 )
-from kubescheduler.report.sections import Section
+from kubescheduler.report.single_file import Section
 
 if TYPE_CHECKING:
     from kubescheduler.comparison.comparison import Comparison, WorkloadChange

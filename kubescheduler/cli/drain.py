@@ -156,7 +156,7 @@ def _rendered(answer: Drain, output: str, notes: list[str], release: str) -> Ite
     """The answer in pieces; a table or page has the order, if one was asked for, then a line for every pod."""
     from kubescheduler.cli.explanation import evidence_of_displaced
     from kubescheduler.cli.output import rendered_answer
-    from kubescheduler.report.sections import drain_sections
+    from kubescheduler.report.single_file import drain_sections
 
     if output in ("junit", "github"):
         from kubescheduler.report.ci_results import Suite, rendered_results

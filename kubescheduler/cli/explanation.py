@@ -17,7 +17,7 @@ from clusterstate.errors import InputError, StaleDecisionError, nearest
 from kubescheduler.cli.decision_output import decision_document, fits, would_evict
 from kubescheduler.cli.output import ERROR, INDENT, NONE, UNBROKEN, Screen, Toned, paragraph, section_text, table
 from kubescheduler.core.decision import Decision, gave_up
-from kubescheduler.report.sections import Section
+from kubescheduler.report.single_file import Section
 
 if TYPE_CHECKING:
     from kubescheduler.core.evidence import RefusalEvidence

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kubescheduler.cli.output import Screen
     from kubescheduler.engine.spec import Engine
     from kubescheduler.hinting.proposals import PodHints
-    from kubescheduler.report.sections import Section
+    from kubescheduler.report.single_file import Section
 
 
 @click.command(
@@ -95,8 +95,7 @@ def _asked(engine: Engine, inputs: Inputs, *, node: str, top: int, pairs: bool) 
 
     Replicas that come one after the other are asked about once, by the first that does not fit.
     """
-    from kubescheduler.engine.placing import place
-    from kubescheduler.engine.spec import cache_for
+    from kubescheduler.engine.spec import cache_for, place
     from kubescheduler.hinting.hint_search import HintSearch
 
     search = HintSearch(engine, cache_for(engine, inputs.cluster.objects))
@@ -146,7 +145,7 @@ def _of_pod(one: PodHints, screen: Screen) -> Iterator[str]:
 def hint_section(one: PodHints, title: str = "Hints") -> Section:
     """The hints for one pod, a row each, or that there are none."""
     from kubescheduler.cli.output import ERROR, NONE
-    from kubescheduler.report.sections import Section
+    from kubescheduler.report.single_file import Section
 
     if not one.hints:
         text = f"{ERROR}: see below" if one.errors else f"{NONE}: {one.none}"

@@ -220,7 +220,7 @@ def check(folder: str, everybody: bool, work: str | None, tier: int | None, outp
     """
     from pathlib import Path
 
-    from kubescheduler.cli.ended_process import in_a_process_of_its_own
+    from kubescheduler.cli.common_options import in_a_process_of_its_own
     from kubescheduler.cli.engine_options import remarks
     from kubescheduler.cli.output import screen_of
     from kubescheduler.lab.exercises.checking import check_work

@@ -19,7 +19,7 @@ from kubescheduler.api.cluster import Cluster
 from kubescheduler.cli import unexpected_problem
 from kubescheduler.cli.cluster_files import notes_on_cluster, nothing_collected, read_shown
 from kubescheduler.cli.cluster_options import ClusterPlace, check_standard_input
-from kubescheduler.cli.ended_process import in_a_process_of_its_own
+from kubescheduler.cli.common_options import in_a_process_of_its_own
 from kubescheduler.cli.engine_options import EngineOptions, remark, remarks
 from kubescheduler.lab import BUNDLED_CLUSTER, BUNDLED_RELEASE, BUNDLED_TITLE
 from kubescheduler.lab.exercises.classroom import ClassBoard

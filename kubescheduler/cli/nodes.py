@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kubescheduler.planning.rebalance import Rebalanced
     from kubescheduler.planning.removable_nodes import Removals
     from kubescheduler.planning.shapes import Shape
-    from kubescheduler.report.sections import Section
+    from kubescheduler.report.single_file import Section
     from kubescheduler.simulation.workload import Workload
 
 
@@ -301,7 +301,7 @@ def _world(cluster: tuple[ClusterPlace, ...], engine: EngineOptions) -> tuple[En
 
 
 def _move_sections(found: Rebalanced) -> Iterator[Section]:
-    from kubescheduler.report.sections import Section
+    from kubescheduler.report.single_file import Section
 
     if found.moves:
         moves = [(str(at), each.pod, each.from_node, each.to_node, each.now) for at, each in enumerate(found.moves, 1)]
@@ -313,7 +313,7 @@ def _move_sections(found: Rebalanced) -> Iterator[Section]:
 
 
 def _removal_sections(found: Removals) -> Iterator[Section]:
-    from kubescheduler.report.sections import Section
+    from kubescheduler.report.single_file import Section
 
     yield from (Section(texts=[text]) for text in found.sentences()[1:])
     if found.moves:
@@ -325,7 +325,7 @@ def _removal_sections(found: Removals) -> Iterator[Section]:
 
 
 def _sections(plan: NodePlan, *, each_node: bool) -> Iterator[Section]:
-    from kubescheduler.report.sections import Section
+    from kubescheduler.report.single_file import Section
 
     if plan.steps:
         rows = [("", "ADDS", "FOR", "OF", "INSTEAD OF"), *_steps(plan.steps)]
@@ -356,7 +356,7 @@ def _left_over(left: LeftOver, title: str) -> Iterator[Section]:
     """A pod that stays behind: the message, each shape's reasons, and what would help."""
     from kubescheduler.cli.hint import hint_section
     from kubescheduler.cli.output import NONE
-    from kubescheduler.report.sections import Section
+    from kubescheduler.report.single_file import Section
 
     alike = f" and {len(left.others)} more alike" if left.others else ""
     yield Section(title, texts=[f"{left.pod.key}{alike}: {' '.join(left.message.split())}"])

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from kubescheduler.planning.outage import Outage, Outages
     from kubescheduler.report.ci_results import Suite
-    from kubescheduler.report.sections import Section
+    from kubescheduler.report.single_file import Section
 
 FEWEST = 2
 """Domains that take long enough for a progress bar."""
@@ -111,7 +111,7 @@ def _sections(found: Outage | Outages, *, paged: bool) -> Iterator[Section]:
     from kubescheduler.cli.explanation import MOST_EVIDENCE, evidence_of_displaced
     from kubescheduler.planning.outage import DOMAINS, Outages
     from kubescheduler.planning.rehearsal import HEADER
-    from kubescheduler.report.sections import Section, outage_sections
+    from kubescheduler.report.single_file import Section, outage_sections
 
     if isinstance(found, Outages):
         yield Section("Domains", [DOMAINS, *found.rows()], gives_way=len(DOMAINS) - 1, keys=1)

@@ -16,7 +16,7 @@ from kubescheduler.sources.untrusted import escaped, json_text, one_line
 from kubescheduler.sources.yaml_stream import yaml_dumper
 
 if TYPE_CHECKING:
-    from kubescheduler.report.sections import Section
+    from kubescheduler.report.single_file import Section
 
 TONES: dict[str, dict[str, str | bool]] = {
     "head": {"bold": True},

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from kubescheduler.cli.explanation import Explaining
     from kubescheduler.core.decision import Decision
     from kubescheduler.core.equal_runs import PlacedRun
-    from kubescheduler.engine.placing import Change
-    from kubescheduler.engine.spec import Engine, PodScheduler
+    from kubescheduler.engine.spec import Change, Engine, PodScheduler
 
 FOR_CI = ("junit", "github")
 MANY = 200
@@ -150,7 +149,7 @@ def _results(
     decisions: Iterable[Any],
 ) -> Iterator[str]:
     """For CI: a case per pod."""
-    from clusterstate.workloads import workloads_of
+    from clusterstate.selectors.pod_owners import workloads_of
     from kubescheduler.cli.decision_output import decided_suite
     from kubescheduler.report.ci_results import rendered_results
 
@@ -181,7 +180,7 @@ def _decided(
     explaining: what its scores and refusals were made of is worked out before it is bound. changes: gets the volumes
     and claims that are bound with it.
     """
-    from kubescheduler.engine.placing import place
+    from kubescheduler.engine.spec import place
 
     decision = scheduler.decide(pod, preempt=preempt, in_sequence=True)
     if explaining is not None:

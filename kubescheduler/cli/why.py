@@ -141,7 +141,7 @@ def _rendered(answer: Why, output: str, top: int, notes: list[str], release: str
     from kubescheduler.cli.explanation import candidates, refusals, score_section, scores
     from kubescheduler.cli.hint import hint_section
     from kubescheduler.cli.output import headed, rendered_answer, screen_of
-    from kubescheduler.report.sections import Section
+    from kubescheduler.report.single_file import Section
 
     decision, (first, *rest) = answer.decision, answer.sentences()
 

@@ -21,7 +21,7 @@ import msgspec
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError, attempt_at, nearest
 from clusterstate.objects import ClusterObject, Pod
-from clusterstate.workloads import workloads_of
+from clusterstate.selectors.pod_owners import workloads_of
 from kubescheduler.comparison.comparison import Comparison
 from kubescheduler.comparison.effects import effects
 from kubescheduler.comparison.outcomes import (

@@ -12,7 +12,7 @@ import numpy as np
 
 from clusterstate.objects import ClusterObject, Pod
 from clusterstate.podinfo import ReleaseView
-from clusterstate.workloads import workloads_of
+from clusterstate.selectors.pod_owners import workloads_of
 from kubescheduler.comparison.causes import NO_VICTIMS, VictimChoice, explained
 from kubescheduler.comparison.comparison import Comparison, change_document
 from kubescheduler.comparison.contributions import Judgement

@@ -14,8 +14,8 @@ from clusterstate.node_order import STABLE_ZONE, ZONE
 from clusterstate.objects import ClusterObject, Pod
 from clusterstate.podinfo import ReleaseView
 from clusterstate.selectors.matching import compile_map
+from clusterstate.selectors.pod_owners import is_daemon_pod
 from clusterstate.usage import CPU, MEMORY
-from clusterstate.workloads import is_daemon_pod
 
 NOT_SHOWN = frozenset({"pods", "ephemeral-storage"})
 """Resources that are left out as long as only cpu, memory and what pods ask for besides is of interest."""

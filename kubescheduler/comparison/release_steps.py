@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError, InputError
 from clusterstate.objects import ClusterObject, Node, Pod
-from clusterstate.workloads import workloads_of
+from clusterstate.selectors.pod_owners import workloads_of
 from kubescheduler.comparison.comparing import extender_notes, notes_of_refusals
 from kubescheduler.comparison.comparison import change_document
 from kubescheduler.comparison.outcomes import Cause, HostChange, Outcome, PodComparison

@@ -20,7 +20,7 @@ from clusterstate.devices.resource_claims import is_extended
 from clusterstate.errors import ConfigError, nearest
 from clusterstate.objects import ClusterObject, Pod, Requirement, ResourceClaim
 from clusterstate.selectors.matching import LABEL_SELECTOR_OPERATORS, compile_requirement, requirement_error
-from clusterstate.workloads import is_daemon_pod, workloads_of
+from clusterstate.selectors.pod_owners import is_daemon_pod, workloads_of
 from kubescheduler.simulation.workload import as_new
 
 ALL = "all"

@@ -17,8 +17,7 @@ from kubescheduler.comparison.contributions import Judgement
 from kubescheduler.comparison.outcomes import LOOSE, STRICT, Cause, HostChange, Outcome, PodComparison
 from kubescheduler.comparison.running_pods import Absences
 from kubescheduler.core.decision import Decision, went_on_without
-from kubescheduler.engine.placing import place
-from kubescheduler.engine.spec import Engine, PodScheduler, cache_for
+from kubescheduler.engine.spec import Engine, PodScheduler, cache_for, place
 
 
 class TiedNames(Sequence[str]):

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from clusterstate.errors import ConfigError, nearest
-from kubecel.api_names import go_quote
+from kubecel.api_names import format_duration, go_quote
 from kubescheduler.config.component_format import (
     FIT,
     ComponentFormat,
@@ -27,7 +27,6 @@ from kubescheduler.config.component_format import (
 )
 from kubescheduler.config.config_schema import ALL, Written, WrittenProfile
 from kubescheduler.config.policy_model import extender_errors_1_20
-from kubescheduler.framework.contract.go_durations import format_duration
 from kubescheduler.framework.contract.profile import Enabled, LeaderElection, PluginSet, Point, Profile, SchedulerConfig
 from kubescheduler.framework.field_errors import INVALID, FieldError, invalid, literal_list, show
 from kubescheduler.framework.plugins.plugin_record import DEFAULT_PROVIDER, args_errors, args_keys, provider_plugins

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from kubecel.api_names import go_quote, worded_1_36
+from kubecel.api_names import format_duration, go_quote, worded_1_36
 from kubescheduler.config.component_format import (
     ComponentFormat,
     DocumentRules,
@@ -22,7 +22,6 @@ from kubescheduler.config.component_format import (
 )
 from kubescheduler.config.config_schema import ALL, MULTI_POINT, Written
 from kubescheduler.config.policy_model import extender_errors
-from kubescheduler.framework.contract.go_durations import format_duration
 from kubescheduler.framework.contract.profile import Enabled, LeaderElection, PluginSet, Point, Profile, SchedulerConfig
 from kubescheduler.framework.field_errors import INVALID, FieldError, duplicate, invalid, required
 from kubescheduler.framework.plugins.plugin_record import InTree, PluginPoints, enabled_everywhere

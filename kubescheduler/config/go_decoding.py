@@ -15,9 +15,8 @@ from typing import Any
 import msgspec
 
 from clusterstate.objects import FrozenMap
-from kubecel.api_names import go_quote
+from kubecel.api_names import go_quote, parse_duration
 from kubescheduler.config.config_text import ParsedDocument
-from kubescheduler.framework.contract.go_durations import parse_duration
 from kubescheduler.framework.document_schema import (
     BOOL,
     BYTES,

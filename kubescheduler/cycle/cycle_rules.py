@@ -15,9 +15,9 @@ from clusterstate.volumes.claim_matching import rules_1_16
 from clusterstate.volumes.volume_decision import PodVolumes, bindings_for
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.cycle_state import CycleState, StateNotFoundError
+from kubescheduler.framework.contract.frame import CyclePlugins
 from kubescheduler.framework.contract.handle import Handle, Services
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME
-from kubescheduler.framework.cycle_plugins import CyclePlugins
 from kubescheduler.framework.deciding.post_filter_plugins import clear_nominations, evict_1_16, searches
 from kubescheduler.framework.plugins.volume_binding import ReservedVolumes, VolumeBooks
 

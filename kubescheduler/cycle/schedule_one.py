@@ -26,8 +26,8 @@ from kubescheduler.cycle.failures import FailureCause, FailureRecord, Stage, nom
 from kubescheduler.framework.contract.cycle_state import Cancellation, CycleState
 
 if TYPE_CHECKING:
+    from kubescheduler.framework.contract.frame import CyclePlugins
     from kubescheduler.framework.contract.handle import Services
-    from kubescheduler.framework.cycle_plugins import CyclePlugins
     from kubescheduler.queue.scheduling_queue import SchedulingQueue
 
 Decide = Callable[[Any, Pod, CycleState], Decision]

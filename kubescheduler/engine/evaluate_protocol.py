@@ -1,16 +1,21 @@
-"""The evaluate protocol: scenarios in, one result per query out."""
+"""The evaluate protocol: scenarios in, one result per query out.
+
+At the end is what becomes of a pod that fits nowhere while the cluster changes: its place in the queue after each
+event.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
 from clusterstate.cache import ClusterCache
-from clusterstate.errors import ConfigError, DecodeError, KubeSchedulerError, nearest
+from clusterstate.errors import ConfigError, DecodeError, KubeSchedulerError, attempt_at, nearest
 from clusterstate.manifests.decode import SECTIONS, Decoder, decode_cluster
 from clusterstate.manifests.fields import describe, step
 from clusterstate.objects import ClusterObject, Pod
@@ -24,8 +29,10 @@ if TYPE_CHECKING:
     from kubescheduler.core.extender_calls import ExtenderTrace
     from kubescheduler.core.preemption_choice import Preemption
     from kubescheduler.core.status import Status
-    from kubescheduler.engine.evaluate_events import TimedEvent
     from kubescheduler.engine.framework_engine import FrameworkEngine
+    from kubescheduler.framework.contract.cycle_state import VirtualTime
+    from kubescheduler.framework.contract.handle import Services
+    from kubescheduler.queue.scheduling_queue import SchedulingQueue
     from kubescheduler.releases.release import Release
 
 
@@ -158,8 +165,6 @@ class Scenario(msgspec.Struct, eq=False):
         decision = asked.scheduler.decide(pod, thorough=True, enqueued=True, preempt=bool(query.get("preempt")))
         result = {"scenario": self.name, "query": query.get("id"), "release": self.release.name, **result_of(decision)}
         if events is not None:
-            from kubescheduler.engine.evaluate_events import places_after
-
             result["queue"] = places_after(asked.engine, cache_for(asked.engine, self.objects), pod, events)
         if notes := (*self.notes, *asked.notes):
             result["notes"] = list(notes)
@@ -218,8 +223,6 @@ def _events_of(query: Mapping[str, Any], decoder: Decoder) -> list[TimedEvent] |
     """What happens after the decision; None where nobody asks."""
     if query.get("events") is None:
         return None
-    from kubescheduler.engine.evaluate_events import decoded_events
-
     events = [{key: _stored(value) for key, value in event.items()} for event in query["events"]]
     return decoded_events(events, decoder)
 
@@ -464,3 +467,87 @@ def seconds_of_time(text: str | None) -> float | None:
         return moment.timestamp()
     except (ValueError, OverflowError) as error:
         raise DecodeError(f"now: {describe(text)} is no time; write it as 2020-01-31T12:00:00Z") from error
+
+
+LONGEST = 7 * 24 * 3600.0
+"""Seconds that an event may come after the attempt."""
+
+
+class TimedEvent(msgspec.Struct, frozen=True):
+    """An object that came (``old`` is None), changed or went (``new`` is None); neither: only time passed."""
+
+    after: float
+    """Seconds after the attempt."""
+    old: ClusterObject | None
+    new: ClusterObject | None
+
+
+def decoded_events(events: Iterable[Mapping[str, Any]], decoder: Decoder) -> list[TimedEvent]:
+    """The events of a query. Raises DecodeError with every fault; one that comes before the last is one."""
+    timed: list[TimedEvent] = []
+    problems: list[str] = []
+    last = 0.0
+    for at, event in enumerate(events):
+        objects: dict[str, ClusterObject | None] = {"old": None, "new": None}
+        for side in objects:
+            if event.get(side) is not None:
+                decoding = partial(decoder.decode_object, event[side], keep_manifest=True)
+                objects[side] = attempt_at(f"events[{at}].{side}", problems, decoding)
+        after = float(last if event.get("after") is None else event["after"])
+        if not last <= after <= LONGEST:
+            problems.append(f"events[{at}].after: must be from {last:g}, the event before it, to {LONGEST:g} seconds")
+        kinds = {type(obj) for obj in objects.values() if obj is not None}
+        if len(kinds) > 1:
+            problems.append(f"events[{at}]: old and new must be of one kind")
+        last = max(last, min(after, LONGEST))
+        timed.append(TimedEvent(last, objects["old"], objects["new"]))
+    if problems:
+        raise DecodeError(problems)
+    return timed
+
+
+def places_after(engine: Engine, cache: ClusterCache, pod: Pod, events: Sequence[TimedEvent]) -> list[str | None]:
+    """Where in the queue the pod is after it was tried in vain, and after each event; None: in none, as it was bound.
+
+    The attempt does not preempt. The cache is changed by the events.
+    """
+    from kubescheduler.cycle.bindings import InOrderBindings
+    from kubescheduler.cycle.event_handlers import EventHandlers
+    from kubescheduler.cycle.schedule_one import SchedulerLoop
+    from kubescheduler.engine.loop_parts import loop_parts
+    from kubescheduler.framework.contract.cycle_state import VirtualTime
+    from kubescheduler.framework.contract.handle import at_once
+
+    clock = VirtualTime()
+
+    def adapted(services: Services) -> Services:
+        return msgspec.structs.replace(services, time=clock, in_background=at_once, reports_failures=False)
+
+    parts = loop_parts(engine.scheduler(cache), adapted, preempt=False)
+    with SchedulerLoop(parts, bindings=InOrderBindings()) as loop:
+        handlers = EventHandlers(loop.cycles)
+        parts.queue.add(pod)
+        attempt = loop.run_once()
+        if attempt is not None and attempt.node_name:
+            return [None] * (1 + len(events))
+        places = [_place(parts.queue, pod)]
+        for event in events:
+            _pass_time(parts.queue, clock, event.after)
+            if event.old is not None or event.new is not None:
+                handlers.changed(event.old, event.new)
+            places.append(_place(parts.queue, pod))
+        return places
+
+
+def _place(queue: SchedulingQueue, pod: Pod) -> str | None:
+    place = queue.place(pod)
+    return None if place is None else place.value
+
+
+def _pass_time(queue: SchedulingQueue, clock: VirtualTime, until: float) -> None:
+    """Moves the clock, with every tick of the queue on the way."""
+    while (tick := queue.next_flush()) is not None and clock.now() < tick <= until:
+        clock.move_to(tick)
+        queue.flush_due()
+    clock.move_to(until)
+    queue.flush_due()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kubescheduler.engine.framework_engine import ProfiledScheduler
     from kubescheduler.engine.spec import PodScheduler
     from kubescheduler.framework.contract.cycle_state import CycleState
-    from kubescheduler.framework.cycle_plugins import CyclePlugins
+    from kubescheduler.framework.contract.frame import CyclePlugins
     from kubescheduler.framework.framework_runtime import Framework
 
 Adapt = Callable[[Services], Services]

@@ -11,8 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from algorithmprovider import custom_code
-from algorithmprovider.custom_code import RAISED, called, exception_text
-from algorithmprovider.installed_groups import installed_entries
+from algorithmprovider.custom_code import RAISED, called, exception_text, installed_entries
 from clusterstate.errors import ConfigError, InputError, nearest
 from kubescheduler.releases.names import FRAMEWORK_RELEASES, LEGACY_RELEASES, spoken
 

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from clusterstate.objects import Requirement
-from kubescheduler.framework.contract.go_durations import format_duration
+from kubecel.api_names import format_duration
 from kubescheduler.framework.field_errors import PERCENT, FieldError, invalid, required
 
 

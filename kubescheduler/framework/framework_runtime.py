@@ -29,11 +29,11 @@ from kubescheduler.framework.contract.custom_plugins import (
     refuse_score,
 )
 from kubescheduler.framework.contract.cycle_state import CycleState, Timekeeper
-from kubescheduler.framework.contract.frame import Frame
+from kubescheduler.framework.contract.frame import CyclePlugins, Frame
 from kubescheduler.framework.contract.handle import HeldPod, WaitingPods
 from kubescheduler.framework.contract.plugin import Plugin, PreFlight, filter_fault, score_fault
 from kubescheduler.framework.contract.profile import Point
-from kubescheduler.framework.contract.runner_results import (
+from kubescheduler.framework.contract.runs import (
     PluginScores,
     PreFilterOutcome,
     ScoreOutcome,
@@ -44,7 +44,6 @@ from kubescheduler.framework.contract.runner_results import (
     out_of_range,
     score_failed,
 )
-from kubescheduler.framework.cycle_plugins import CyclePlugins
 from kubescheduler.framework.deciding.adapters import (
     SKIP,
     ask_filter,

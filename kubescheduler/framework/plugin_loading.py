@@ -11,8 +11,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from algorithmprovider.custom_code import RAISED, exception_text
-from algorithmprovider.installed_groups import installed_entries
+from algorithmprovider.custom_code import RAISED, exception_text, installed_entries
 from clusterstate.errors import ConfigError, DecodeError, RegistryError, attempt, nearest
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import Plugin, PluginFactory

@@ -19,9 +19,9 @@ from kubecel.api_names import go_quote
 from kubescheduler.core.status import Status
 from kubescheduler.framework.contract.custom_plugins import check_plugin, custom_less, is_custom
 from kubescheduler.framework.contract.handle import Handle, Services
-from kubescheduler.framework.contract.observer import Watch
 from kubescheduler.framework.contract.plugin import Plugin, PluginFactory, points_of
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Enabled, Point, Profile
+from kubescheduler.framework.contract.runs import Watch
 from kubescheduler.framework.framework_runtime import REACTIONS_1_20, REACTIONS_1_36, Framework, RunnerReactions
 from kubescheduler.framework.plugins.queue_and_bind import PrioritySort
 from priorities.types import MAX_NODE_SCORE

@@ -18,8 +18,7 @@ from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.core.decision import gave_up
 from kubescheduler.engine.framework_engine import FrameworkEngine
 from kubescheduler.engine.legacy_engine import LegacyEngine
-from kubescheduler.engine.placing import place, take_back
-from kubescheduler.engine.spec import Engine, PodScheduler, cache_for
+from kubescheduler.engine.spec import Engine, PodScheduler, cache_for, place, take_back
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Enabled, Point, Profile
 from kubescheduler.hinting.node_proposals import (
     NodeGroup,

@@ -28,6 +28,7 @@ from clusterstate.objects import (
     Requirement,
     Taint,
 )
+from clusterstate.selectors.pod_owners import is_daemon_pod
 from clusterstate.usage import CPU, MEMORY, PODS
 from clusterstate.volumes.claims import (
     BIND_COMPLETED_ANNOTATION,
@@ -36,12 +37,10 @@ from clusterstate.volumes.claims import (
     completed,
     provisioned,
 )
-from clusterstate.workloads import is_daemon_pod
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.preemption_choice import Victims
 from kubescheduler.engine.legacy_engine import LegacyEngine
-from kubescheduler.engine.placing import place, take_back
-from kubescheduler.engine.spec import Engine
+from kubescheduler.engine.spec import Engine, place, take_back
 from kubescheduler.hinting.pod_proposals import CORDON, HARD_EFFECTS, HOSTNAME, taint_text
 from kubescheduler.hinting.proposals import CLUSTER, NODE, RUNNING, Candidate, Hint, Proposal, Scale, without
 from kubescheduler.hinting.trials import Trials, without_annotations

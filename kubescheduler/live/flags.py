@@ -13,8 +13,7 @@ from typing import Any
 import msgspec
 
 from clusterstate.errors import ConfigError
-from kubecel.api_names import go_quote
-from kubescheduler.framework.contract.go_durations import format_duration, parse_duration
+from kubecel.api_names import format_duration, go_quote, parse_duration
 
 TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
 FALSE = frozenset({"0", "f", "F", "false", "FALSE", "False"})

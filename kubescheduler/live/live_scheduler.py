@@ -24,9 +24,9 @@ from kubescheduler.cycle.schedule_one import LoopParts, PodAttempt, SchedulerLoo
 from kubescheduler.engine.loop_parts import loop_parts
 from kubescheduler.engine.spec import PodScheduler
 from kubescheduler.framework.contract.cycle_state import CycleState, Timekeeper
+from kubescheduler.framework.contract.frame import CyclePlugins
 from kubescheduler.framework.contract.handle import Answerable, Client, EventRecorder, HeldPod, Services
-from kubescheduler.framework.contract.observer import Observer
-from kubescheduler.framework.cycle_plugins import CyclePlugins
+from kubescheduler.framework.contract.runs import Observer
 from kubescheduler.live.stored_objects import Inbox, ObjectChange, StoredObjects
 from kubescheduler.releases.lookup import release_named
 

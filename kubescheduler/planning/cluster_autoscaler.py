@@ -29,8 +29,8 @@ import msgspec
 from clusterstate.errors import ConfigError, nearest
 from clusterstate.manifests.fields import describe
 from clusterstate.objects import ClusterObject, Node, Pod
+from clusterstate.selectors.pod_owners import is_daemon_pod
 from clusterstate.usage import CPU, MEMORY, as_asked, pod_requests
-from clusterstate.workloads import is_daemon_pod
 from kubescheduler.engine.spec import Engine, cache_for
 from kubescheduler.planning.node_trials import Counts, NodeTrials
 from kubescheduler.planning.shapes import Shape
@@ -381,11 +381,11 @@ def pod_groups(pods: Iterable[Pod]) -> list[PodGroup]:
     groups: list[list[Pod]] = []
     known: dict[str, list[list[Pod]]] = {}
     for pod in pods:
-        controller = next((owner.uid for owner in pod.metadata.owner_references if owner.controller), None)
+        controller = pod.metadata.controller
         if controller is None or is_daemon_pod(pod):
             groups.append([pod])
             continue
-        own = known.setdefault(controller, [])
+        own = known.setdefault(controller.uid, [])
         alike = next((group for group in own if _alike(group[0], pod)), None)
         if alike is not None:
             alike.append(pod)
@@ -403,8 +403,8 @@ def unplaced(there: Predicates, pods: Iterable[Pod]) -> list[Pod]:
     waiting: list[Pod] = []
     known: dict[str, list[Pod]] = {}
     for pod in sorted(pods, key=lambda pod: -pod.priority):
-        controller = next((owner.uid for owner in pod.metadata.owner_references if owner.controller), None)
-        failed = [] if controller is None else known.setdefault(controller, [])
+        controller = pod.metadata.controller
+        failed = [] if controller is None else known.setdefault(controller.uid, [])
         if any(_alike(one, pod) for one in failed):
             waiting.append(pod)
         elif there.put_anywhere(pod, lambda _: True) is None:

@@ -16,8 +16,7 @@ import msgspec
 from clusterstate.errors import ConfigError, InputError
 from clusterstate.manifests.fields import describe
 from clusterstate.objects import Node, Pod
-from kubescheduler.planning.budgets import Budgets, EvictionRefusal, is_counted
-from kubescheduler.planning.departures import Fate, fate_of, named
+from kubescheduler.planning.departures import Budgets, EvictionRefusal, Fate, fate_of, is_counted, named
 from kubescheduler.planning.rehearsal import Rehearsal
 
 DAEMON_SETS = "cannot delete DaemonSet-managed Pods (use --ignore-daemonsets to ignore)"

@@ -21,8 +21,7 @@ import msgspec
 from clusterstate.objects import ClusterObject, EphemeralVolume, Pod
 from kubescheduler.core.decision import Decision, gave_up
 from kubescheduler.core.results import ShownTable
-from kubescheduler.planning.budgets import ALWAYS_ALLOW, WITHOUT_BUDGET, is_healthy
-from kubescheduler.planning.departures import Fate, counted, fate_of, named
+from kubescheduler.planning.departures import ALWAYS_ALLOW, WITHOUT_BUDGET, Fate, counted, fate_of, is_healthy, named
 from kubescheduler.planning.drain import Blocked, Chosen, DrainFlags, KubeletUpgrade, Stays, chosen, drained
 from kubescheduler.planning.rehearsal import EVICTED, HEADER, Displaced, Rehearsal, Violation, counts_text, needs_text
 from kubescheduler.planning.shapes import Shape

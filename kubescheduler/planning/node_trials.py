@@ -9,7 +9,7 @@ import msgspec
 
 from clusterstate.cache import ClusterCache
 from clusterstate.objects import ClusterObject, Node, Pod
-from clusterstate.workloads import is_daemon_pod
+from clusterstate.selectors.pod_owners import is_daemon_pod
 from kubescheduler.core.selection import TieBreak
 from kubescheduler.engine.spec import Engine, cache_for
 from kubescheduler.planning.shapes import Shape, free_names

@@ -19,11 +19,10 @@ import msgspec
 
 from clusterstate.objects import Pod
 from clusterstate.selectors.matching import tolerates
-from clusterstate.workloads import workloads_of
+from clusterstate.selectors.pod_owners import workloads_of
 from kubescheduler.comparison.effects import Utilisation
 from kubescheduler.core.results import Shown, ShownTable
-from kubescheduler.planning.budgets import Health
-from kubescheduler.planning.departures import Fate, counted, fate_of, keeps_name, named
+from kubescheduler.planning.departures import Fate, Health, counted, fate_of, keeps_name, named
 from kubescheduler.planning.rehearsal import (
     HEADER,
     LOST_NODE,

@@ -29,8 +29,7 @@ from clusterstate.usage import CPU
 from kubescheduler.core.results import Shown, ShownTable
 from kubescheduler.core.selection import TieBreak
 from kubescheduler.engine.spec import Engine
-from kubescheduler.planning.budgets import is_counted
-from kubescheduler.planning.departures import Fate, counted, fate_of
+from kubescheduler.planning.departures import Fate, counted, fate_of, is_counted
 from kubescheduler.planning.rehearsal import Rehearsal
 from kubescheduler.planning.removable_nodes import Move
 

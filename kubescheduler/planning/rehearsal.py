@@ -23,8 +23,7 @@ from kubescheduler.core.selection import TieBreak
 from kubescheduler.engine.spec import Engine, cache_for
 from kubescheduler.hinting.hint_search import HintSearch
 from kubescheduler.hinting.proposals import CONFIGURATION, Hint
-from kubescheduler.planning.budgets import Budgets, Health, is_counted
-from kubescheduler.planning.departures import Fate, counted, fate_of, named, successor
+from kubescheduler.planning.departures import Budgets, Fate, Health, counted, fate_of, is_counted, named, successor
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.simulation.pod_claims import given_back, made_for
 from kubescheduler.simulation.simulation import Simulation

@@ -19,13 +19,13 @@ from typing import Any
 import msgspec
 
 from clusterstate.objects import ClusterObject, Node, Pod
+from clusterstate.selectors.pod_owners import MIRROR, is_daemon_pod
 from clusterstate.usage import CPU, MEMORY
-from clusterstate.workloads import MIRROR, is_daemon_pod
 from kubescheduler.core.results import Shown, ShownTable
 from kubescheduler.core.selection import TieBreak
 from kubescheduler.engine.spec import Engine
 from kubescheduler.planning.cluster_autoscaler import gpu_of
-from kubescheduler.planning.departures import Fate, controller_of, counted, fate_of
+from kubescheduler.planning.departures import Fate, counted, fate_of
 from kubescheduler.planning.drain import DrainFlags, chosen, drained
 from kubescheduler.planning.rehearsal import Moved, Rehearsal, after_waiting
 from kubescheduler.simulation.workload import moment_of
@@ -214,7 +214,7 @@ class _Search:
         leaving = pod.metadata.deletion_timestamp is not None
         if MIRROR in pod.metadata.annotations or is_daemon_pod(pod) or said in ("true", ON_COMPLETION) or leaving:
             return None
-        owner, budgets = controller_of(pod), self._there.budgets
+        owner, budgets = pod.metadata.controller, self._there.budgets
         found = ("", "")
         if owner is None or owner.kind not in REPLICATED:
             found = "NotReplicated", f"{pod.key} is not replicated"

@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from kubescheduler.core.selection import TieBreak
     from kubescheduler.cycle.cycle_rules import ReleaseCycles
     from kubescheduler.extender.wire import WireFormat
+    from kubescheduler.framework.contract.frame import CyclePlugins
     from kubescheduler.framework.contract.handle import Services
     from kubescheduler.framework.contract.profile import Point
-    from kubescheduler.framework.cycle_plugins import CyclePlugins
     from kubescheduler.framework.deciding.find_nodes import FrameworkDecisionRules
     from kubescheduler.framework.plugins.plugin_record import InTree
     from kubescheduler.framework.profile_map import ProfileRules

@@ -39,7 +39,7 @@ from kubescheduler.core.selection import ReservoirTie, nodes_to_find
 from kubescheduler.core.status import REJECTED_1_20
 from kubescheduler.extender.wire import not_among_asked, only_200_lower_case
 from kubescheduler.framework.contract.profile import Point
-from kubescheduler.framework.contract.runner_results import filter_failed_1_20
+from kubescheduler.framework.contract.runs import filter_failed_1_20
 from kubescheduler.framework.deciding.find_nodes import (
     FrameworkDecisionRules,
     narrow_1_20,

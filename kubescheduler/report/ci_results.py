@@ -15,7 +15,7 @@ from xml.sax.saxutils import escape, quoteattr
 import msgspec
 
 from clusterstate.objects import Pod
-from clusterstate.workloads import workloads_of
+from clusterstate.selectors.pod_owners import workloads_of
 from kubescheduler.comparison.causes import by_priority
 from kubescheduler.comparison.comparison import Comparison
 from kubescheduler.comparison.outcomes import Cause, HostChange, PodComparison

@@ -1,8 +1,9 @@
-"""A page as one HTML file that needs nothing else, no network and no server.
+"""What a command answers, part by part, and a page as one HTML file that needs nothing else, no network and no server.
 
-``page`` makes each of them; a content security policy lets nothing but its own styles and scripts take part. Then
-follow what pages of comparisons show of pods, as plain data for ``report_detail.js``, and the page of a command's
-answer: a headline, tables in sections, details behind a press, without a script.
+A ``Section`` is shown as text on a terminal, or on a page; some that both a command and the lab have are here. ``page``
+makes each page; a content security policy lets nothing but its own styles and scripts take part. Then follow what pages
+of comparisons show of pods, as plain data for ``report_detail.js``, and the page of a command's answer: a headline,
+tables in sections, details behind a press, without a script.
 """
 
 from __future__ import annotations
@@ -21,7 +22,63 @@ from kubescheduler.sources.untrusted import escaped, json_shown
 
 if TYPE_CHECKING:
     from kubescheduler.comparison.outcomes import Contribution, HostChange, Outcome
-    from kubescheduler.report.sections import Section
+    from kubescheduler.planning.drain_order import Drain
+    from kubescheduler.planning.outage import Outage
+
+
+class Section(msgspec.Struct, frozen=True):
+    """A table, and what is said below it; either may be missing."""
+
+    title: str = ""
+    """What it is about; empty: it goes on with what the one before is about."""
+    rows: Sequence[Sequence[str]] = ()
+    """The headings first."""
+    texts: Sequence[str] = ()
+    """A paragraph each."""
+    gives_way: int | None = None
+    """The column that is wrapped where a terminal is narrow, as ``table`` takes it."""
+    keys: int = 0
+    """The first so many columns say what a row is about."""
+    listed: bool = False
+    """Whether the texts are points of a list."""
+    laid_out: str = ""
+    """What a terminal has in place of the rows."""
+    detail: bool = False
+    """Whether it stands on a page alone, closed at first."""
+    code: str = ""
+    """A file's text, on a page."""
+
+
+DRAIN_STATUS = ("all pods that come back run again", "one fits nowhere, or a budget blocks")
+OUTAGE_STATUS = ("everything runs again", "something does not")
+"""What exit statuses 0 and 1 say, in the words of the commands' help."""
+
+
+def drain_sections(answer: Drain) -> Iterator[Section]:
+    """The order, if one was asked for, every pod, and what drain does not move."""
+    from kubescheduler.planning.drain_order import STEPS
+    from kubescheduler.planning.rehearsal import HEADER
+
+    if steps := list(answer.steps()):
+        yield Section("Order", [STEPS, *steps], gives_way=2, keys=2)
+    if rows := list(answer.rows()):
+        yield Section("Pods", [HEADER, *rows], gives_way=3, keys=3)
+    if quiet := answer.quiet():
+        yield Section("Besides", texts=quiet)
+
+
+def outage_sections(found: Outage) -> Iterator[Section]:
+    """Budgets and how full the others are, workloads that have fewer pods, and every pod."""
+    from kubescheduler.planning.outage import WORKLOADS
+    from kubescheduler.planning.rehearsal import HEADER
+
+    if quiet := found.quiet():
+        yield Section("In the end", texts=quiet)
+    if workloads := found.workload_rows():
+        yield Section("Workloads", [WORKLOADS, *workloads], gives_way=len(WORKLOADS) - 1, keys=1)
+    if rows := list(found.rows()):
+        yield Section("Pods", [HEADER, *rows], gives_way=3, keys=3)
+
 
 UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 """Inside a JSON string the escape means the same; outside of strings none of them occurs."""

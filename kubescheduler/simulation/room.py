@@ -13,8 +13,7 @@ from clusterstate.objects import ObjectMeta, Pod
 from kubescheduler.core.decision import Decision, gave_up, undecided
 from kubescheduler.core.equal_runs import MOST, PlacedRun, placed_in_order
 from kubescheduler.core.results import Shown, ShownTable
-from kubescheduler.engine.placing import Change, place, take_back, undo
-from kubescheduler.engine.spec import PodScheduler
+from kubescheduler.engine.spec import Change, PodScheduler, place, take_back, undo
 from kubescheduler.releases.daemon_controllers import target_node
 from kubescheduler.simulation.pod_claims import made_for
 from kubescheduler.simulation.pods_to_place import daemon_set_of

@@ -20,8 +20,8 @@ from clusterstate.columns import Columns
 from clusterstate.errors import DecodeError, InputError, listed
 from clusterstate.manifests.fields import STRICT, strictness_of
 from clusterstate.objects import ClusterObject, Pod
+from clusterstate.selectors.pod_owners import is_daemon_pod
 from clusterstate.usage import CPU, MEMORY
-from clusterstate.workloads import is_daemon_pod
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.comparison.running_pods import running_pods, taken_out, without_stayers
 from kubescheduler.comparison.tracks import NOTHING_RUNS, Track

@@ -20,8 +20,7 @@ from clusterstate.objects import Pod
 from kubescheduler.api.scheduler import Scheduler
 from kubescheduler.comparison.refusals import refusals
 from kubescheduler.core.decision import Decision, gave_up
-from kubescheduler.engine.placing import place
-from kubescheduler.engine.spec import EngineSpec, PodScheduler
+from kubescheduler.engine.spec import EngineSpec, PodScheduler, place
 from kubescheduler.sources.files import whole_file
 from kubescheduler.sources.yaml_stream import parse_yaml
 from kubescheduler.testing.named_inputs import SharedCluster, key_of, pods_of, running_among

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from kubescheduler.report.sections import Section
-from kubescheduler.report.single_file import answer_page
+from kubescheduler.report.single_file import Section, answer_page
 from tests.support.pages.layout_faults import Opens, inaccessible, layout_faults
 
 LONG = "ip-" + "0123456789" * 20

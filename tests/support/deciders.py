@@ -19,9 +19,9 @@ from kubescheduler.core.extender_calls import FilterAnswer
 from kubescheduler.core.status import Status
 from kubescheduler.extender.config import ExtenderConfig
 from kubescheduler.framework.contract.handle import Services
-from kubescheduler.framework.contract.observer import Observer
 from kubescheduler.framework.contract.plugin import ColumnPlugin, points_of
 from kubescheduler.framework.contract.profile import Enabled, Point, Profile
+from kubescheduler.framework.contract.runs import Observer
 from kubescheduler.framework.deciding.profile_attempt import FrameworkScheduler
 from kubescheduler.framework.framework_runtime import Framework
 from kubescheduler.framework.profile_map import build_framework

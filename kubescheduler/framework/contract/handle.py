@@ -21,13 +21,11 @@ from clusterstate.cache import ClusterCache
 from clusterstate.errors import ClusterStateError, SchedulingError
 from clusterstate.objects import ClaimVolume, Pod, ResourceClaim
 from clusterstate.snapshot import Snapshot
-from kubecel.api_names import go_quote
+from kubecel.api_names import go_duration, go_quote
 from kubescheduler.core.extender_calls import Extender
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.cycle_state import Cancellation, CycleState, Timekeeper
-from kubescheduler.framework.contract.go_durations import go_duration
-from kubescheduler.framework.contract.observer import Observer
-from kubescheduler.framework.contract.runner_results import PreFilterOutcome, ScoreOutcome
+from kubescheduler.framework.contract.runs import Observer, PreFilterOutcome, ScoreOutcome
 from predicates.types import FitPredicate
 
 

@@ -28,7 +28,7 @@ from kubescheduler.framework.contract.custom_plugins import (
 )
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.plugin import Unresolvable
-from kubescheduler.framework.contract.runner_results import change_failed, normalize_failed, score_failed
+from kubescheduler.framework.contract.runs import change_failed, normalize_failed, score_failed
 from predicates.types import FitPredicate, NodeError, Verdict
 from priorities.types import PriorityConfig
 

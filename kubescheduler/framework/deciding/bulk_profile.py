@@ -17,8 +17,8 @@ from kubescheduler.core.equal_runs import PlacedRun, PodsOfOneClass, ReadyRun, c
 from kubescheduler.core.pod_classes import ClassState
 from kubescheduler.core.run_choice import PODS_OF_ROWS, Placings
 from kubescheduler.framework.contract.cycle_state import CycleState
-from kubescheduler.framework.contract.observer import Observer
 from kubescheduler.framework.contract.plugin import SignedPod
+from kubescheduler.framework.contract.runs import Observer
 from kubescheduler.framework.deciding.find_nodes import answers
 from kubescheduler.framework.deciding.opportunistic_batch import (
     Kept,

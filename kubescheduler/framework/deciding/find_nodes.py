@@ -20,7 +20,7 @@ from kubescheduler.core.status import REJECTED_1_20, Code, Status
 from kubescheduler.extender.answers import AnsweredRows, node_not_found
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.frame import Frame
-from kubescheduler.framework.contract.runner_results import Names, PreFilterOutcome, failed
+from kubescheduler.framework.contract.runs import Names, PreFilterOutcome, failed
 from kubescheduler.framework.deciding.adapters import SKIP, ask_pre_filter, rejection
 from kubescheduler.framework.deciding.compiled_profile import Compiled
 from kubescheduler.framework.deciding.filter_plugins import ErrorText

@@ -18,9 +18,9 @@ from clusterstate.growable import IntArray, Mask
 from kubescheduler.core.selection import TieBreak
 from kubescheduler.framework.contract.custom_plugins import custom_fragments
 from kubescheduler.framework.contract.frame import Frame
-from kubescheduler.framework.contract.observer import Observer
 from kubescheduler.framework.contract.plugin import Fragments, Plugin, Sign, SignedPod, never_signed
 from kubescheduler.framework.contract.profile import Point
+from kubescheduler.framework.contract.runs import Observer
 from kubescheduler.framework.deciding.adapters import column_check, column_score
 from kubescheduler.framework.deciding.score_plugins import HeapTie, Order, heap_of, pop_root
 

@@ -30,10 +30,9 @@ from kubescheduler.core.status import Code, Status, is_success
 from kubescheduler.extender.answers import cluster_as_answered, node_not_found
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.frame import Frame
-from kubescheduler.framework.contract.observer import Laps, Watch
 from kubescheduler.framework.contract.plugin import SignedPod
 from kubescheduler.framework.contract.profile import Point
-from kubescheduler.framework.contract.runner_results import PreFilterOutcome, score_failed
+from kubescheduler.framework.contract.runs import Laps, PreFilterOutcome, Watch, score_failed
 from kubescheduler.framework.deciding.compiled_profile import Compiled
 from kubescheduler.framework.deciding.filter_plugins import Filtering
 from kubescheduler.framework.deciding.find_nodes import (

@@ -20,8 +20,7 @@ from kubescheduler.core.pod_classes import ClassState, PreAnswer
 from kubescheduler.core.status import Code, Status, is_success
 from kubescheduler.framework.contract.custom_plugins import refuse_score
 from kubescheduler.framework.contract.cycle_state import CycleState
-from kubescheduler.framework.contract.observer import Laps
-from kubescheduler.framework.contract.runner_results import failed, out_of_range, score_failed
+from kubescheduler.framework.contract.runs import Laps, failed, out_of_range, score_failed
 from kubescheduler.framework.deciding.adapters import ask_pre_score, normalize_rows, score_rows
 from kubescheduler.framework.deciding.compiled_profile import Compiled
 from priorities.types import MAX_NODE_SCORE, PriorityError

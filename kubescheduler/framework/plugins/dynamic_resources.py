@@ -35,10 +35,9 @@ from clusterstate.devices.resource_claims import (
 )
 from clusterstate.errors import ConfigError, SchedulingError
 from clusterstate.objects import Allocation, OwnerReference, PendingAllocation, Pod, ResourceClaim
-from kubecel.api_names import go_quote
+from kubecel.api_names import SECOND, format_duration, go_quote
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.cycle_state import CycleState, StateNotFoundError
-from kubescheduler.framework.contract.go_durations import SECOND, format_duration
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.document_schema import GO_DURATION, ArgsType, fields

@@ -13,9 +13,8 @@ from clusterstate.objects import Pod
 from kubescheduler.api.cluster import Cluster, stays_on_node
 from kubescheduler.api.engine_choice import tie_break_of
 from kubescheduler.core.decision import Decision
-from kubescheduler.engine.placing import Change as ObjectChange
-from kubescheduler.engine.placing import place
-from kubescheduler.engine.spec import PodScheduler, cache_for
+from kubescheduler.engine.spec import Change as ObjectChange
+from kubescheduler.engine.spec import PodScheduler, cache_for, place
 from kubescheduler.lab.scene.scene import Change, Edit, Scene, verb
 from kubescheduler.lab.scene.scene_state import SceneFault, SceneState, manifest_of, with_objects
 from kubescheduler.manifest_builders import pod as pod_manifest

@@ -29,7 +29,7 @@ from kubescheduler.planning.drain_order import Drain
 from kubescheduler.planning.outage import Outage
 from kubescheduler.releases.lookup import release_of
 from kubescheduler.report.rule_pages import RulePage, all_pages, without_links
-from kubescheduler.report.sections import DRAIN_STATUS, OUTAGE_STATUS, Section, drain_sections, outage_sections
+from kubescheduler.report.single_file import DRAIN_STATUS, OUTAGE_STATUS, Section, drain_sections, outage_sections
 
 MOST_NEAREST = 2000
 """Nodes among which a name that is near is looked for."""

@@ -18,7 +18,7 @@ import numpy as np
 from clusterstate.cache import ClusterCache
 from clusterstate.objects import Node, Pod
 from kubescheduler.core.decision import Decision
-from kubescheduler.framework.contract.observer import Observer
+from kubescheduler.framework.contract.runs import Observer
 from kubescheduler.live.metrics.metrics_registry import Instrument, MetricsRegistry
 from kubescheduler.queue.entry import Place
 from kubescheduler.queue.queueing_hints import (

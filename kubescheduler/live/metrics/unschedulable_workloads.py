@@ -21,7 +21,7 @@ from prometheus_client.registry import Collector
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import KubeSchedulerError
 from clusterstate.objects import ClusterObject, Pod
-from clusterstate.workloads import workloads_of
+from clusterstate.selectors.pod_owners import workloads_of
 from kubescheduler.live.observers import ShortHint, UnschedulablePod
 from kubescheduler.live.transport.io_thread import WallClock
 

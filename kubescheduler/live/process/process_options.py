@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from clusterstate.errors import ConfigError
+from kubecel.api_names import SECOND
 from kubescheduler.config.component_format import ConfigMapName, Lifted
 from kubescheduler.config.config_text import configmap_policy, parse_first_document, read_text
 from kubescheduler.config.gates import ReleaseGates
@@ -22,7 +23,6 @@ from kubescheduler.config.v1alpha1 import V1Alpha1Config, v1alpha1_document
 from kubescheduler.engine.engine_flags import max_pd_volumes
 from kubescheduler.engine.spec import Engine, EngineSpec
 from kubescheduler.engine.v1alpha1_engine import NO_POLICY, component_of_flags, lifted_component, read_component
-from kubescheduler.framework.contract.go_durations import SECOND
 from kubescheduler.framework.contract.profile import ClientConnection, LeaderElection, SchedulerConfig
 from kubescheduler.framework.field_errors import refuse
 from kubescheduler.framework.plugin_loading import PluginOption

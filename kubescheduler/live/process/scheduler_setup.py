@@ -19,10 +19,10 @@ import msgspec
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError, KubeSchedulerError
 from clusterstate.objects import Pod
+from kubecel.api_names import SECOND
 from kubescheduler.cycle.event_handlers import resource_version
 from kubescheduler.engine.framework_engine import ProfiledScheduler
 from kubescheduler.framework.contract.cycle_state import Timekeeper
-from kubescheduler.framework.contract.go_durations import SECOND
 from kubescheduler.framework.contract.handle import EventRecorder
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, LeaderElection
 from kubescheduler.live.events import EventBroadcaster, Surface

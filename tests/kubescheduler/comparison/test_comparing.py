@@ -12,7 +12,7 @@ import pytest
 import kubescheduler as ks
 from clusterstate.errors import ConfigError
 from clusterstate.objects import ClusterObject, FrozenMap, ObjectMeta, OwnerReference, Pod, PodSpec, ReplicaSet
-from clusterstate.workloads import workloads_of
+from clusterstate.selectors.pod_owners import workloads_of
 from kubescheduler.comparison.causes import by_priority
 from kubescheduler.comparison.comparing import column_names, column_titles, compare, drawn_note
 from kubescheduler.comparison.comparison import change_document, headline

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from clusterstate.errors import ConfigError
 from clusterstate.objects import Container, ContainerPort, NodeSelectorTerm, OwnerReference, Pod, Requirement
-from clusterstate.workloads import MIRROR
+from clusterstate.selectors.pod_owners import MIRROR
 from kubescheduler.comparison.comparing import compare
 from kubescheduler.comparison.running_pods import renewed, running_pods, stays
 from kubescheduler.comparison.tracks import Run

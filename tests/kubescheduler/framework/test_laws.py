@@ -21,7 +21,7 @@ from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.handle import Services
 from kubescheduler.framework.contract.profile import Point
-from kubescheduler.framework.contract.runner_results import PreFilterOutcome
+from kubescheduler.framework.contract.runs import PreFilterOutcome
 from kubescheduler.framework.deciding.filter_plugins import Filtering
 from kubescheduler.framework.deciding.find_nodes import answers, outside_1_32
 from kubescheduler.framework.deciding.profile_attempt import FrameworkScheduler

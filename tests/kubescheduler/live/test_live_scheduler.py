@@ -8,7 +8,7 @@ from kubescheduler.cycle.schedule_one import PodAttempt
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.contract.cycle_state import Timekeeper
 from kubescheduler.framework.contract.handle import at_once
-from kubescheduler.framework.contract.observer import Observer
+from kubescheduler.framework.contract.runs import Observer
 from kubescheduler.live.live_scheduler import ATTEMPTS, Dependencies, LiveScheduler, unreported
 from kubescheduler.live.stored_objects import Inbox, ObjectChange, Stored, StoredObjects
 from tests.support.build import make_node, make_pod

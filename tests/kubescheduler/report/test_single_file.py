@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from kubescheduler.report.sections import Section
-from kubescheduler.report.single_file import MOST_ROWS, answer_page
+from kubescheduler.report.single_file import MOST_ROWS, Section, answer_page
 from tests.kubescheduler.report.test_html_report import Page
 
 EVIL = "<script>alert(1)</script>\" onload='x' &amp; </title></pre>\u202e"

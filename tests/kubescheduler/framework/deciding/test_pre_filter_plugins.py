@@ -12,7 +12,7 @@ from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.plugin import PreFilterResult
 from kubescheduler.framework.contract.profile import Point
-from kubescheduler.framework.contract.runner_results import PreFilterOutcome
+from kubescheduler.framework.contract.runs import PreFilterOutcome
 from kubescheduler.framework.deciding.find_nodes import (
     ALL_NODES,
     Answer,

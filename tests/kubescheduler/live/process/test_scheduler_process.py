@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from kubecel.api_names import SECOND
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.framework.contract.go_durations import SECOND
 from kubescheduler.live.events import EventBroadcaster, Surface
 from kubescheduler.live.klog import LogWriter
 from kubescheduler.live.leadership import LEADER_ANNOTATION

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from algorithmprovider.installed_groups import installed_entries, may_be_installed
+from algorithmprovider.custom_code import installed_entries, may_be_installed
 
 GROUP = "kubescheduler.test_group"
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubescheduler.framework.contract.go_durations import UNITS, format_duration, go_duration, parse_duration
+from kubecel.api_names import UNITS, format_duration, go_duration, parse_duration
 
 MILLI, SECOND, MINUTE, HOUR = (UNITS[unit] for unit in ("ms", "s", "m", "h"))
 

@@ -10,7 +10,7 @@ import pytest
 
 import kubescheduler as ks
 from clusterstate.objects import Pod
-from kubescheduler.planning.budgets import SEVERAL, VIOLATES, Budgets, EvictionRefusal
+from kubescheduler.planning.departures import SEVERAL, VIOLATES, Budgets, EvictionRefusal
 from tests.support.apiserver.real_server import AT_ONCE, RealServer
 from tests.support.apiserver.storage import StatusError
 from tests.support.evictions import CASES, NEVER, NOT_NOW, OK, Case, objects_of

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from kubescheduler import Cluster, Scheduler, compare
-from kubescheduler.engine.placing import place, take_back
+from kubescheduler.engine.spec import place, take_back
 from tests.support.build import kept_objects
 
 LOCAL = """
