@@ -16,7 +16,7 @@ import msgspec
 from clusterstate.changes import remember
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.api_checks import refused, refused_spec
-from clusterstate.manifests.fields import LENIENT, Checks, Fields, Strictness, describe
+from clusterstate.manifests.fields import LENIENT, Accepted, Checks, Fields, Strictness, describe
 from clusterstate.manifests.kinds import KINDS, SPEC, ManifestKind
 from clusterstate.manifests.known_fields import has_only_known, unknown_fields
 from clusterstate.manifests.quick_reading import (
@@ -27,7 +27,16 @@ from clusterstate.manifests.quick_reading import (
     names_label_keys,
     spec_of_text,
 )
-from clusterstate.objects import ClusterObject, LabelSelector, Node, ObjectMeta, Pod, PodDisruptionBudget, PodSpec
+from clusterstate.objects import (
+    ClusterObject,
+    EphemeralVolume,
+    LabelSelector,
+    Node,
+    ObjectMeta,
+    Pod,
+    PodDisruptionBudget,
+    PodSpec,
+)
 
 if TYPE_CHECKING:
     from clusterstate.manifests.quick_reading import ReadPod
@@ -512,6 +521,24 @@ class Decoder:
 def notes_on(unknown: Mapping[str, int]) -> list[str]:
     """One note for each kind that was left out."""
     return [f"kind {kind} ignored ({n} object{'s' * (n != 1)}): no scheduler reads it" for kind, n in unknown.items()]
+
+
+RESOURCE_CLAIMS, EPHEMERAL_VOLUMES = "resourceClaims", "ephemeral volumes"
+LEADING_TO_CLAIMS: Mapping[str, Callable[[PodSpec], bool]] = {
+    RESOURCE_CLAIMS: lambda spec: bool(spec.resource_claims),
+    EPHEMERAL_VOLUMES: lambda spec: any(isinstance(volume, EphemeralVolume) for volume in spec.volumes),
+}
+"""What of a pod is a claim of its own, which not every release knows → whether it has some."""
+
+
+def unread_notes(objects: Iterable[ClusterObject], accepted: Accepted) -> Iterator[str]:
+    """One note for each thing of pods that nobody looks at."""
+    if not accepted.unread:
+        return
+    specs = [obj.spec for obj in objects if isinstance(obj, Pod)]
+    for what, why in accepted.unread.items():
+        if n := sum(map(LEADING_TO_CLAIMS[what], specs)):
+            yield f"{what} ignored ({n} pod{'s' * (n != 1)}): {why}"
 
 
 def _expand(items: Iterable[Item | tuple[str, Manifest]], problems: list[str]) -> Iterable[Item]:

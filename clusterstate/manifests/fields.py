@@ -257,6 +257,8 @@ class Accepted:
     """(type, field) → the only values that it takes of those that the newest API has, and why."""
     checks: Checks = attrs.field(factory=dict)
     """See ``clusterstate.manifests.api_checks``."""
+    unread: Mapping[str, str] = attrs.field(factory=dict)
+    """What of pods nobody looks at there, by a name in ``clusterstate.manifests.decode.LEADING_TO_CLAIMS`` → why."""
 
 
 @attrs.frozen

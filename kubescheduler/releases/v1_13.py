@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from kubescheduler.queue.queue_policy import QueuePolicy
 
 
-def accepted(gates: Mapping[str, bool]) -> Accepted:  # noqa: ARG001
+def accepted(gates: Mapping[str, bool]) -> Accepted:
     """No volumes for single pods, and tolerations that compare nothing."""
-    return Accepted(v1_4.BEFORE_SINGLE_POD, CHECKS_1_16)
+    return Accepted(v1_4.BEFORE_SINGLE_POD, CHECKS_1_16, v1_4.unread(gates))
 
 
 def from_provider(name: str) -> str:

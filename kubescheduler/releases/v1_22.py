@@ -102,7 +102,8 @@ def single_pod(gates: Mapping[str, bool]) -> Mapping[tuple[str, str], tuple[tupl
 
 def accepted(gates: Mapping[str, bool]) -> Accepted:
     """Volumes are for single pods where the gate says so."""
-    return Accepted({v1_4.TOLERATION: v1_4.BEFORE_SINGLE_POD[v1_4.TOLERATION], **single_pod(gates)}, CHECKS_1_20)
+    values = {v1_4.TOLERATION: v1_4.BEFORE_SINGLE_POD[v1_4.TOLERATION], **single_pod(gates)}
+    return Accepted(values, CHECKS_1_20, v1_4.unread(gates, ephemeral=True))
 
 
 def created(_: str) -> str:

@@ -51,7 +51,7 @@ def accepted(gates: Mapping[str, bool]) -> Accepted:
         values[v1_4.TOLERATION] = v1_4.BEFORE_SINGLE_POD[v1_4.TOLERATION]
     elif not gates[COMPARISONS]:
         values[v1_4.TOLERATION] = (v1_4.EQUALITY, f"comparing values takes the feature gate {COMPARISONS}")
-    return Accepted(values, CHECKS_1_36)
+    return Accepted(values, CHECKS_1_36, v1_4.unread(gates, ephemeral=True))
 
 
 def cycle_as_later() -> dict[str, Any]:

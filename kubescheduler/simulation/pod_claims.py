@@ -16,9 +16,10 @@ import msgspec
 
 from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.devices.resource_claims import is_extended, is_reserved_for, without_consumer
-from clusterstate.errors import SchedulingError
-from clusterstate.manifests.decode import Manifest
+from clusterstate.errors import DecodeError, SchedulingError
+from clusterstate.manifests.decode import Decoder, Manifest, identity
 from clusterstate.manifests.defaulting import derived_uid
+from clusterstate.manifests.fields import describe
 from clusterstate.objects import (
     ClaimVolume,
     ClusterObject,
@@ -77,31 +78,31 @@ def set_claims(pod: Manifest, templates: Iterable[Manifest], labels: Mapping[str
         yield {**one, "apiVersion": "v1", "kind": CLAIM, "metadata": {**said, **fields, **marked}}
 
 
-def ephemeral_claims(pod: Pod) -> Iterator[Manifest]:
-    """The claims of a pod's ephemeral volumes, which it owns. Upstream: ephemeral.handleVolume."""
+def ephemeral_claims(pod: Pod) -> Iterator[tuple[str, Manifest]]:
+    """(where the template of it stands in the pod, the claim) of each of the pod's ephemeral volumes; the pod owns it.
+
+    Upstream: ephemeral.handleVolume.
+    """
     meta = pod.metadata
-    for volume in ((pod.manifest or {}).get("spec") or {}).get("volumes") or ():
+    for at, volume in enumerate(((pod.manifest or {}).get("spec") or {}).get("volumes") or ()):
         template = (volume.get("ephemeral") or {}).get("volumeClaimTemplate")
         if isinstance(template, Mapping):
             owner = {"apiVersion": "v1", "kind": "Pod", "name": meta.name, "uid": meta.uid, "controller": True}
             fields = {"name": f"{meta.name}-{volume['name']}", "namespace": meta.namespace, "ownerReferences": [owner]}
             said = template.get("metadata") or {}
-            metadata = {**said, **fields} if isinstance(said, Mapping) else said  # a fault of the claim
-            yield {**template, "apiVersion": "v1", "kind": CLAIM, "metadata": metadata}
+            metadata = {**said, **fields} if isinstance(said, Mapping) else said  # a fault of the template
+            where = f"spec.volumes[{at}].ephemeral.volumeClaimTemplate"
+            yield where, {**template, "apiVersion": "v1", "kind": CLAIM, "metadata": metadata}
 
 
 class ClaimControllers:
     """Of one cluster. made: what they have made. notes: what they took for granted."""
 
-    def __init__(
-        self,
-        cluster: Callable[[], Iterable[ClusterObject]],
-        decode: Callable[[Manifest], ClusterObject | None],
-    ) -> None:
-        """cluster: what is there, asked for when it is needed. decode: None for a manifest with faults, which are
-        reported."""
+    def __init__(self, cluster: Callable[[], Iterable[ClusterObject]], decoder: Decoder, problems: list[str]) -> None:
+        """cluster: what is there, asked for when it is needed. decoder: of claims. problems: gets their faults."""
         self._cluster = cluster
-        self._decode = decode
+        self._decoder = decoder
+        self._problems = problems
         self.made: list[ClusterObject] = []
         self.notes: list[str] = []
 
@@ -113,17 +114,18 @@ class ClaimControllers:
     def _classes(self) -> dict[str, StorageClass]:
         return {obj.metadata.name: obj for obj in self._there.values() if isinstance(obj, StorageClass)}
 
-    def claimed(self, pod: Pod) -> Pod:
-        """A new pod, with the claims that its ephemeral volumes and templates of ResourceClaims ask for."""
+    def claimed(self, pod: Pod, source: str) -> Pod:
+        """A new pod, with the claims that its ephemeral volumes and templates of ResourceClaims ask for. source: the
+        file that it comes from."""
         if any(isinstance(volume, EphemeralVolume) for volume in pod.spec.volumes):
-            for manifest in ephemeral_claims(pod):
-                self.make(manifest)
+            for where, manifest in ephemeral_claims(pod):
+                self.make(manifest, f"{source}: Pod {pod.key}: {where}".removeprefix(": "))
         return self._with_devices(pod) if pod.spec.resource_claims else pod
 
-    def make(self, manifest: Manifest) -> None:
+    def make(self, manifest: Manifest, where: str) -> None:
         """A claim is made unless one of its name is there; it is bound at once where its class does not wait for a pod,
-        and makes volumes."""
-        claim = self._decode(manifest)
+        and makes volumes. where: file, object and path of its template."""
+        claim = self._decoded(manifest, where)
         if not isinstance(claim, PersistentVolumeClaim) or not self._is_new(claim):
             return
         if claim.storage_class_name is None and (default := self._default_class()):
@@ -138,6 +140,20 @@ class ClaimControllers:
             elif named:
                 self._note(f"StorageClass {named} is not there: claims of it that controllers make stay unbound")
         self.made += provisioned(claim, cls) if is_bound else (claim,)
+
+    def _decoded(self, manifest: Manifest, where: str) -> ClusterObject | None:
+        """None for a manifest with faults, which are those of its template."""
+        metadata = manifest["metadata"]
+        if not isinstance(metadata, Mapping):
+            self._problems.append(f"{where}.metadata: must be an object, not {describe(metadata)}")
+            return None
+        try:
+            return self._decoder.decode_object(manifest)
+        except DecodeError as error:
+            own = f"{identity(CLAIM, manifest)}: "
+            faults = (f"{where}.{problem.removeprefix(own)}" for problem in error.problems)
+            self._problems += [fault for fault in dict.fromkeys(faults) if fault not in self._problems]
+            return None
 
     def _default_class(self) -> str:
         """The class of a claim that names none, the newest of several; empty for none."""

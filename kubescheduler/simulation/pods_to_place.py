@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any
 
 import msgspec
 
 from clusterstate.errors import DecodeError, attempt
-from clusterstate.manifests.decode import Decoder, Item, Manifest
+from clusterstate.manifests.decode import Decoder, Item
 from clusterstate.manifests.fields import STRICT, Strictness
 from clusterstate.objects import ClusterObject, Pod, PriorityClass
 from kubescheduler.releases.daemon_controllers import DaemonController
@@ -18,7 +18,7 @@ from kubescheduler.simulation.controllers import DAEMON_SET, is_controller
 from kubescheduler.simulation.openb_trace import Trace, read_inputs_of
 from kubescheduler.simulation.pod_claims import ClaimControllers
 from kubescheduler.simulation.workload import ON_BINDING, Workload
-from kubescheduler.sources.cluster_input import Filling, decode_pods, no_pods, swapped
+from kubescheduler.sources.cluster_input import decode_pods, no_pods, swapped
 
 ReadObject = tuple[ClusterObject, Item | None]
 """An object, and what it was read from; None for one that a controller has made."""
@@ -140,9 +140,11 @@ def pods_in(  # noqa: PLR0913
     both = list(zip(found.objects, found.items, strict=True))
     accompanying: list[ReadObject] = [(obj, item) for obj, item in both if not isinstance(obj, Pod)]
     claims = ClaimControllers(
-        lambda: joined(cluster or (), (obj for obj, _ in accompanying)), _decoding(filling, name, problems)
+        lambda: joined(cluster or (), (obj for obj, _ in accompanying)),
+        Decoder(prepare=None if filling is None else filling.others),
+        problems,
     )
-    pods = [claims.claimed(obj) for obj, _ in both if isinstance(obj, Pod)]
+    pods = [claims.claimed(obj, item.source) for obj, item in both if isinstance(obj, Pod)]
     if cluster is not None and (fault := swapped(found.objects, cluster)):
         problems.append(f"{name}: {fault}")
     elif needed and not (pods or controllers or traces or problems):
@@ -161,20 +163,6 @@ def pods_in(  # noqa: PLR0913
     every_note = tuple(dict.fromkeys((*found.notes, *notes, *claims.notes)))
     in_turn = {name: made.pods_of(name) for name, chain in made.chains.items() if chain.on == ON_BINDING}
     return PodsToPlace(pods, made.in_order(), tuple(accompanying), every_note, made.controllers, in_turn)
-
-
-def _decoding(filling: Filling | None, name: str, problems: list[str]) -> Callable[[Manifest], ClusterObject | None]:
-    """Reads what a controller makes. name: of what has the faults."""
-    decoder = Decoder(prepare=None if filling is None else filling.others)
-
-    def decode(manifest: Manifest) -> ClusterObject | None:
-        try:
-            return decoder.decode_item(Item(name, manifest))
-        except DecodeError as error:
-            problems.extend(error.problems)
-            return None
-
-    return decode
 
 
 def merged(parts: Iterable[PodsToPlace]) -> PodsToPlace:

@@ -11,7 +11,16 @@ import msgspec
 
 from clusterstate.cache import TERMINATED
 from clusterstate.errors import DecodeError, attempt
-from clusterstate.manifests.decode import Decoder, Item, Manifest, UnknownKindError, identity, notes_on, placed
+from clusterstate.manifests.decode import (
+    Decoder,
+    Item,
+    Manifest,
+    UnknownKindError,
+    identity,
+    notes_on,
+    placed,
+    unread_notes,
+)
 from clusterstate.manifests.fields import BY_ORIGIN, STRICT, Strictness
 from clusterstate.objects import ClusterObject, Node, Pod, PriorityClass
 from kubescheduler.releases.daemon_controllers import DaemonController
@@ -83,9 +92,7 @@ class WorkloadReader:
         self._traces: list[Arrival] = []
         self._made = 0
         self._plain = Decoder(prepare=release.filling.others if defaulting else None)
-        self._claims = ClaimControllers(
-            lambda: [*self._cluster, *self._objects], lambda manifest: self._decoded(self._plain, Item("", manifest))
-        )
+        self._claims = ClaimControllers(lambda: [*self._cluster, *self._objects], self._plain, problems)
 
     @property
     def notes(self) -> list[str]:
@@ -143,7 +150,9 @@ class WorkloadReader:
         obj = self._decoded(decoder, item)
         if isinstance(obj, Pod):
             stays = self._running and obj.node_name in self._node_names and obj.phase not in TERMINATED
-            self._pods.append((obj if stays else self._claims.claimed(as_new(obj)), self._times(item, obj), ""))
+            self._pods.append(
+                (obj if stays else self._claims.claimed(as_new(obj), item.source), self._times(item, obj), "")
+            )
         elif isinstance(obj, Node):
             self._nodes.append((obj, self._times(item, obj)))
         elif obj is not None:
@@ -164,28 +173,33 @@ class WorkloadReader:
         times = self._times(item, first, manifest.get("metadata"))
         joined = {node.name: when for node, when in self._nodes}
         self._pods += (
-            (self._claims.claimed(pod), msgspec.structs.replace(times, node=joined.get(node)), "")
+            (self._claims.claimed(pod, item.source), msgspec.structs.replace(times, node=joined.get(node)), "")
             for pod, node in daemons
         )
         chain = f"{manifest['kind']} {first.metadata.namespace}/{replicas.name}" if replicas.chain_on else ""
-        pods = self._replicas(decoder, item, replicas, first)
+        pods = self._replicas(decoder, item, replicas, first, manifest)
         self._pods += ((pod, times, chain) for pod in pods[: replicas.at_once])
         if chain:
             self._chains[chain] = (replicas.chain_on, [(pod, times) for pod in pods[replicas.at_once : replicas.count]])
 
-    def _replicas(self, decoder: Decoder, item: Item, replicas: Replicas, first: Pod) -> list[Pod]:
+    def _replicas(
+        self, decoder: Decoder, item: Item, replicas: Replicas, first: Pod, controller: Manifest
+    ) -> list[Pod]:
         """All pods, in order; those of a StatefulSet with claims differ in their volumes."""
         names = [f"{replicas.name}-{index}" for index in range(replicas.count)]
         if not replicas.claim_templates:
             pods = [first, *(renamed(first, name) for name in names[1:])][: replicas.count]
-            return list(map(self._claims.claimed, pods))
+            return [self._claims.claimed(pod, item.source) for pod in pods]
+        paths = (f"spec.volumeClaimTemplates[{at}]" for at in range(len(replicas.claim_templates)))
+        places = placed(item, str(controller["kind"]), controller, paths)
         pods = []
         for name in names:
             manifest = {**replicas.pod, "metadata": {**replicas.pod["metadata"], "name": name}}
-            for claim in set_claims(manifest, replicas.claim_templates, replicas.claim_labels):
-                self._claims.make(claim)
+            claims = set_claims(manifest, replicas.claim_templates, replicas.claim_labels)
+            for claim, place in zip(claims, places, strict=True):
+                self._claims.make(claim, place)
             pod = self._decoded(decoder, Item(item.source, set_volumes(manifest, replicas.claim_templates)))
-            pods += [self._claims.claimed(pod)] if isinstance(pod, Pod) else []
+            pods += [self._claims.claimed(pod, item.source)] if isinstance(pod, Pod) else []
         return pods
 
     def _daemon_pods(self, decoder: Decoder, item: Item, replicas: Replicas, first: Pod) -> list[tuple[Pod, str]]:
@@ -366,6 +380,7 @@ def workload_in(  # noqa: PLR0913
         attempt(problems, reading.add_trace, trace)
     waiting = [Arrival(pod) for pod in record.queue_order(objects)] if pending else []
     workload = reading.workload()
+    notes = [*reading.notes, *unread_notes(workload.pods(), strictness.accepted)]
     workload = msgspec.structs.replace(workload, arrivals=(*waiting, *workload.arrivals))
     problems += _clashes(workload, objects, running=running)
     if not (problems or workload.arrivals or workload.controllers):
@@ -374,7 +389,7 @@ def workload_in(  # noqa: PLR0913
         problems.append(f"{name}: {fault}")
     if problems:
         raise DecodeError(problems)
-    return workload, reading.notes
+    return workload, notes
 
 
 def _clashes(workload: Workload, cluster: Iterable[ClusterObject], *, running: bool) -> Iterator[str]:

@@ -10,6 +10,7 @@ import pytest
 
 import kubescheduler as ks
 from clusterstate.errors import ClusterStateError, DecodeError
+from clusterstate.manifests.decode import Item
 from kubescheduler import Cluster, Scheduler, capacity
 from kubescheduler.simulation.pod_claims import NO_CLASSES
 
@@ -143,12 +144,17 @@ def test_a_claim_without_a_name() -> None:
         ((), "selector", ["a"], r"spec\.selector: must be an object"),
         (("selector",), "matchLabels", ["a"], r"spec\.selector\.matchLabels: must be an object"),
         (("volumeClaimTemplates", 0, "metadata"), "labels", ["a"], r"\[0\]\.metadata\.labels: must be an object"),
-        (("volumeClaimTemplates", 0), "spec", 5, r"PersistentVolumeClaim default/data-db-0: spec: must be an object"),
+        (
+            ("volumeClaimTemplates", 0),
+            "spec",
+            5,
+            r"StatefulSet default/db: spec\.volumeClaimTemplates\[0\]\.spec: must be",
+        ),
         (
             ("template", "spec"),
             "volumes",
             [{"name": "e", "ephemeral": {"volumeClaimTemplate": {"metadata": [1], "spec": {}}}}],
-            "metadata: must be an object",
+            r"Pod default/db-0: spec\.volumes\[1\]\.ephemeral\.volumeClaimTemplate\.metadata: must be an object",
         ),
     ],
 )
@@ -161,6 +167,47 @@ def test_what_is_of_the_wrong_kind(where: tuple[Any, ...], key: str, value: Any,
     inside[key] = value
     with pytest.raises(DecodeError, match=text):
         cluster().to_place(bad, "pods")
+
+
+def test_a_fault_of_a_template_is_one() -> None:
+    """However many claims are made from it; with the file, the object and the path where it stands."""
+    bad = stateful_set(3)
+    bad["spec"]["volumeClaimTemplates"][0]["spec"] = {"resources": {"requests": {"storage": "lots"}}}
+    volume = {"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": 5}}}
+    alone = {"containers": [{"name": "c", "image": "i"}], "volumes": [volume]}
+    pod = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "p"}, "spec": alone}
+    with pytest.raises(DecodeError) as caught:
+        cluster().to_place([Item("pods.yaml", bad), Item("pods.yaml", pod)], "pods")
+    places = [problem.split(": ")[:3] for problem in caught.value.problems]
+    assert sorted(places) == [
+        ["pods.yaml", "Pod default/p", "spec.volumes[0].ephemeral.volumeClaimTemplate.spec"],
+        ["pods.yaml", "StatefulSet default/db", "spec.volumeClaimTemplates[0].spec.resources.requests.storage"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("release", "gates", "ignored"),
+    [
+        ("1.16", {}, ["resourceClaims", "ephemeral volumes"]),
+        ("1.20", {}, ["resourceClaims", "ephemeral volumes"]),
+        ("1.20", {"GenericEphemeralVolume": True}, ["resourceClaims"]),
+        ("1.23", {}, ["resourceClaims"]),
+        ("1.33", {}, ["resourceClaims"]),
+        ("1.33", {"DynamicResourceAllocation": True}, []),
+        ("1.36", {}, []),
+    ],
+)
+def test_what_a_release_does_not_look_at_is_noted(release: str, gates: dict[str, bool], ignored: list[str]) -> None:
+    """Once for all pods of a reading, whether they are in the cluster or come to it."""
+    volume = {"name": "v", "ephemeral": {"volumeClaimTemplate": template()}}
+    spec: dict[str, Any] = {"containers": [{"name": "c", "image": "i"}], "volumes": [volume]}
+    spec["resourceClaims"] = [{"name": "gpu", "resourceClaimName": "one"}]
+    pods = [{"kind": "Pod", "metadata": {"name": name}, "spec": spec} for name in ("one", "two")]
+    there = Cluster(pods, release=release, gates=gates)
+    for notes, count in ((there.notes, 2), (there.to_place(deployment(3)).notes, 3)):
+        found = [note for note in notes if " ignored (" in note]
+        assert [note.partition(" ignored")[0] for note in found] == (ignored if count == 2 else ignored[:1])
+        assert all(f" ignored ({count} pods): the " in note for note in found)
 
 
 def test_an_ephemeral_volume_gets_its_claim() -> None:
