@@ -32,6 +32,8 @@ from tests.support.pages.lab_page import (
     violations,
 )
 from tests.support.pages.lab_server import LabServer, lab_server
+from tests.support.pages.layout_faults import until
+from tests.support.processes import SECONDS
 
 CHARACTERS = 800
 """Of each pane: some thirty lines, each of which is sent while the next one comes."""
@@ -105,6 +107,13 @@ AFTER_A_LINE = 600
 ENTER = {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13, "text": "\r"}
 
 
+async def until_settled(page: Any, what: Opened, milliseconds: int) -> None:
+    """As ``settled``, of a page that waits beside others."""
+    end = asyncio.get_running_loop().time() + SECONDS
+    while not await page.evaluate(SETTLED):
+        assert asyncio.get_running_loop().time() < end, ("the page does not settle", what, milliseconds)
+
+
 async def press(client: Any, typed: str, milliseconds: int) -> None:
     """Presses keys when their time has come, whether or not the page has done with those before: as somebody types."""
     loop, under_way = asyncio.get_running_loop(), []
@@ -118,7 +127,8 @@ async def press(client: Any, typed: str, milliseconds: int) -> None:
         ]
         due += (milliseconds + (AFTER_A_LINE if character == "\n" else 0)) / FASTER / 1000
         await asyncio.sleep(due - loop.time())
-    await asyncio.gather(*under_way)
+    _, late = await asyncio.wait(under_way, timeout=MILLISECONDS / 1000)
+    assert not late, f"{len(late)} of {len(under_way)} keys were not taken, one every {milliseconds} ms"
 
 
 DONE = {TUNED: "in step", EXERCISE: "Saved"}
@@ -142,8 +152,7 @@ async def typed_in(
         await page.locator(each).first.click()
     content = page.locator(f"{place} {CONTENT}")
     await content.wait_for()
-    while not await page.evaluate(SETTLED):
-        pass
+    await until_settled(page, opened, milliseconds)
     await content.focus()
     await page.keyboard.press("Control+End")
     if not (await content.evaluate(SHOWN)).endswith("\n"):
@@ -156,8 +165,7 @@ async def typed_in(
             await status.filter(has_text=DONE[opened]).wait_for()
         except pytest.importorskip("playwright.async_api").Error:  # else nobody learns what the pane said instead
             raise AssertionError((opened, milliseconds, await status.all_inner_texts(), faults)) from None
-    while not await page.evaluate(SETTLED):
-        pass
+    await until_settled(page, opened, milliseconds)
     after, tab = await content.evaluate(SHOWN), await page.evaluate(TAB)
     loop = asyncio.get_running_loop()
     end = loop.time() + MILLISECONDS / 1000
@@ -222,8 +230,7 @@ def test_keys_are_kept_while_the_editor_comes(lab: RunningLab, lab_pages: LabPag
     first, second = "# typed first\n", "# and then, in the editor\n"
     before = field.input_value()
     page.keyboard.type(first)
-    while not waiting:
-        page.wait_for_timeout(1)
+    until(page, lambda: bool(waiting))
     waiting[0].continue_()
     content = page.locator(".tune-text .editor-host:not([hidden]) .cm-content")
     content.wait_for()

@@ -58,13 +58,6 @@ def test_everything_said(release: str) -> None:
     assert (config.pod_initial_backoff_seconds, config.pod_max_backoff_seconds) == (2, 2)
 
 
-def test_only_in_1_36() -> None:
-    """Members of v1 alone."""
-    config = read("1.36", delayCacheUntilActive=True, profiles=[{"percentageOfNodesToScore": 5}])
-    assert config.delay_cache_until_active is True
-    assert config.profiles[0].percentage_of_nodes_to_score == 5
-
-
 @RELEASES
 def test_zero_values_are_defaults(release: str) -> None:
     """Empty texts and zeros of leader election and client connection count as not said."""

@@ -262,13 +262,6 @@ def test_args_of_plugins_without_a_type() -> None:
     assert args_of(config, "Mine") == {"a": [1], "kind": "Whatever"}
 
 
-def test_source_is_told() -> None:
-    """Every problem begins with where the document comes from."""
-    with pytest.raises(ConfigError) as caught:
-        component_config_from(document("1.36", foo=1, bar=2), format_of("1.36"), all_problems=True, source="a.yaml")
-    assert [problem.partition(":")[0] for problem in caught.value.problems] == ["a.yaml", "a.yaml"]
-
-
 # --- files ---------------------------------------------------------------------------------
 
 FILES = {
@@ -309,16 +302,3 @@ def test_first_of_several_documents(release: str, tmp_path: Path) -> None:
     assert "only the first document is read: 2 more documents are ignored" in config.notes
     with pytest.raises(ConfigError, match="2 more documents are ignored; keep one of them"):
         read_component_config(path, format_of(release), strict=True)
-
-
-def test_faults_of_the_first_document_count(tmp_path: Path) -> None:
-    """A plugin that the first document names and the release does not have is refused, whatever comes behind."""
-    path = tmp_path / "config.yaml"
-    head = f"apiVersion: {GROUP}/v1\nkind: {KIND}\n"
-    score = "profiles:\n- plugins: {score: {enabled: [{name: NodeStatistics, weight: 2}]}}\n"
-    path.write_text("---\n".join([head + score, head, head]))
-    with pytest.raises(ConfigError) as caught:
-        read_component_config(path, format_of("1.36"))
-    assert [problem.partition("; ")[0] for problem in caught.value.problems] == [
-        f"{path}: profiles[0].plugins.score.enabled[0].name: there is no plugin NodeStatistics"
-    ]

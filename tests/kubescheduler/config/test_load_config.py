@@ -29,9 +29,6 @@ from tests.support.configuring.component_build import (
     error,
     format_of,
     names,
-    plugin_set,
-    plugins,
-    problems,
     read,
     weights,
 )
@@ -92,10 +89,6 @@ def test_configmaps_without_one(data: dict[str, str] | None, text: str, tmp_path
         read_configuration(path)
 
 
-OLDER = pytest.mark.parametrize("version", ["v1beta2", "v1beta3"])
-GONE = ("NodeLabel", "NodePreferAvoidPods", "NodeResourcesMostAllocated", "RequestedToCapacityRatio", "ServiceAffinity")
-
-
 def test_v1beta2_defaults() -> None:
     """v1beta2 has its own lists and weights, and no multiPoint."""
     profile = read("1.36", version="v1beta2").profiles[0]
@@ -120,45 +113,6 @@ def test_v1beta2_lists_only_what_runs(release: str) -> None:
     profile = component_config_from(configuration("v1beta2"), form.component, all_problems=True).profiles[0]
     for point, enabled in profile.plugins.items():
         assert all(point in form.points_by_plugin[plugin.name] for plugin in enabled)
-
-
-def test_v1beta2_merging() -> None:
-    """Lists are merged point by point, defaults replaced in place."""
-    sets = plugins(
-        score=plugin_set(("TaintToleration", 5), ("ImageLocality", 2), disabled=("NodeResourcesFit",)),
-        postFilter=plugin_set(disabled=("*",)),
-    )
-    profile = read("1.36", version="v1beta2", profiles=[{"plugins": sets}]).profiles[0]
-    assert list(weights(profile).items())[:3] == [
-        ("NodeResourcesBalancedAllocation", 1),
-        ("ImageLocality", 2),
-        ("InterPodAffinity", 1),
-    ]
-    assert weights(profile)["TaintToleration"] == 5
-    assert "NodeResourcesFit" not in weights(profile)
-    assert Point.POST_FILTER not in profile.plugins
-
-
-def test_v1beta3_merging() -> None:
-    """multiPoint and points are merged as in v1."""
-    sets = plugins(
-        multiPoint=plugin_set(("ImageLocality", 4), disabled=("NodePorts",)), score=plugin_set("NodeAffinity")
-    )
-    profile = read("1.36", version="v1beta3", profiles=[{"plugins": sets}]).profiles[0]
-    assert "NodePorts" not in names(profile, Point.FILTER)
-    assert names(profile, Point.SCORE)[0] == "NodeAffinity"
-    assert weights(profile)["ImageLocality"] == 4
-
-
-@OLDER
-@pytest.mark.parametrize("name", GONE)
-def test_plugins_that_are_gone(version: str, name: str) -> None:
-    """A plugin that no longer exists is a fault, with what to use instead; disabling it is none."""
-    keys: dict[str, Any] = {"profiles": [{"plugins": plugins(score=plugin_set("ImageLocality", name))}]}
-    (problem,) = problems("1.36", version=version, **keys)
-    assert problem.startswith(f"profiles[0].plugins.score.enabled[1].name: there is no plugin {name}; ")
-    disabled = {"profiles": [{"plugins": plugins(score=plugin_set(disabled=(name,)))}]}
-    assert read("1.36", version=version, all_problems=True, **disabled).profiles
 
 
 @pytest.mark.parametrize(("all_problems", "place"), [(True, 1), (False, 7)])
@@ -211,23 +165,6 @@ def test_reading_what_was_written_1_20(document: dict[str, Any]) -> None:
 def test_reading_what_was_written_1_36(document: dict[str, Any]) -> None:
     """Reading what was written gives the same configuration."""
     same_after_writing(document, "1.36")
-
-
-@pytest.mark.parametrize("provider", v1_20.PROVIDERS)
-@pytest.mark.parametrize("spread", [True, False])
-def test_providers_are_written_out(provider: str, spread: bool) -> None:
-    """1.20 writes the provider's plugins, so that no provider needs to be named when it is read."""
-    config = default_config(format_of("1.20"), {"DefaultPodTopologySpread": spread}, provider)
-    assert again(config).profiles[0].plugins == config.profiles[0].plugins
-
-
-def test_sets_as_they_are_meant_1_36() -> None:
-    """1.36 writes what points say besides multiPoint, not the lists they become."""
-    sets = plugins(score=plugin_set(("NodeAffinity", 9), disabled=("ImageLocality",)))
-    written = read("1.36", profiles=[{"plugins": sets}]).document["profiles"][0]["plugins"]
-    assert written.keys() == {"multiPoint", "score"}
-    assert written["score"] == sets["score"]
-    assert written["multiPoint"]["enabled"][:2] == [{"name": "SchedulingGates"}, {"name": "PrioritySort"}]
 
 
 @pytest.mark.parametrize("release", POINTS)

@@ -3,8 +3,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from clusterstate.errors import ConfigError
 from kubescheduler.config import format_1_20, format_1_36
@@ -105,21 +103,6 @@ def test_merging_1_36(custom: PluginSet, enabled: tuple[Enabled, ...]) -> None:
     assert format_1_36.merged(ABC, custom) == PluginSet(enabled, custom.disabled)
 
 
-some_names = st.sampled_from(["A", "B", "C", "X", "Y"])
-some_sets = st.builds(
-    PluginSet,
-    st.lists(st.builds(Enabled, some_names, st.integers(0, 3)), max_size=4, unique_by=lambda e: e.name).map(tuple),
-    st.lists(some_names | st.just("*"), max_size=3).map(tuple),
-)
-
-
-@given(some_sets)
-def test_merging_again_changes_nothing(custom: PluginSet) -> None:
-    """What was merged can be merged again."""
-    once = format_1_36.merged(ABC, custom)
-    assert format_1_36.merged(ABC, once) == once
-
-
 # --- 1.36: multiPoint ----------------------------------------------------------------------
 
 BOTH = frozenset({Point.FILTER, Point.SCORE})
@@ -203,25 +186,6 @@ def test_default_profile_1_36() -> None:
     assert {point: " ".join(names(found, point)) for point in found.plugins} == DEFAULT_1_36
     assert found.multi_point == enabled_everywhere(v1_36.MULTI_POINT, v1_36.PLUGINS)
     assert [weight or 1 for weight in weights(found).values()] == [3, 2, 1, 1, 2, 2, 2, 1, 1]
-
-
-@pytest.mark.parametrize(
-    ("gates", "last"),
-    [
-        pytest.param({}, ["DefaultBinder", "NodeDeclaredFeatures"], id="defaults"),
-        pytest.param({"NodeDeclaredFeatures": False}, ["ImageLocality", "DefaultBinder"], id="off"),
-        pytest.param({"GangScheduling": True}, ["NodeDeclaredFeatures", "GangScheduling"], id="gang"),
-        pytest.param(
-            {"GangScheduling": True, "TopologyAwareWorkloadScheduling": True},
-            ["TopologyPlacementGenerator", "PodGroupPodsCount"],
-            id="placements",
-        ),
-    ],
-)
-def test_gated_plugins(gates: dict[str, bool], last: list[str]) -> None:
-    """Feature gates add to the end of the list and take out of it."""
-    found = default_config(format_of("1.36"), gates).profiles[0].multi_point
-    assert [plugin.name for plugin in found][-2:] == last
 
 
 def test_plugins_of_ones_own() -> None:

@@ -40,17 +40,6 @@ def test_absent_lists_are_empty(lists: dict[str, Any]) -> None:
     assert names({**POLICY, **lists}) == ([], {})
 
 
-@pytest.mark.parametrize("head", [{}, {"kind": "Policy"}, {"apiVersion": "v1"}, POLICY])
-def test_kind_and_version_may_be_left_out(head: dict[str, Any]) -> None:
-    """It is read all the same."""
-    document = {
-        **head,
-        "predicates": [{"name": "PodFitsPorts"}],
-        "priorities": [{"name": "EqualPriority", "weight": 2}],
-    }
-    assert names(document) == (["PodFitsPorts"], {"EqualPriority": 2})
-
-
 def test_an_entry_with_an_argument_replaces_a_built_in_one() -> None:
     """Also one of GeneralPredicates' parts; the last weight wins."""
     argument = {"labelsPresence": {"labels": ["x"], "presence": True}}

@@ -45,27 +45,6 @@ def enabled(found: SchedulerConfig, point: Point) -> list[str]:
 # --- what it comes to ----------------------------------------------------------------------
 
 OFF = {"disabled": [{"name": "TaintToleration"}]}
-WEIGHT = {"name": "InterPodAffinity", "args": {"hardPodAffinityWeight": 0}}
-PROFILES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    "nothing": ({}, {}),
-    "name": ({"schedulerName": "mine"}, {"schedulerName": "mine"}),
-    "empty name": ({"schedulerName": ""}, {"schedulerName": ""}),
-    "post filter": ({"plugins": {"postFilter": OFF}}, {"plugins": {"preScore": OFF}}),
-    "unreserve": ({"plugins": {"unreserve": OFF, "score": OFF}}, {"plugins": {"score": OFF, "unreserve": OFF}}),
-    "weight": ({"hardPodAffinitySymmetricWeight": 0}, {"pluginConfig": [WEIGHT]}),
-    "args": ({"pluginConfig": [{"name": "NodeLabel"}]}, {"pluginConfig": [{"name": "NodeLabel"}]}),
-}
-
-
-@pytest.mark.parametrize(("given", "expected"), PROFILES.values(), ids=PROFILES)
-def test_the_profile(given: dict[str, Any], expected: dict[str, Any]) -> None:
-    """What stands at the top is the profile's; postFilter was what preScore is, and the weight is an arg."""
-    (found,) = lifted(**given).document["profiles"]
-    assert {key: value for key, value in found.items() if value} | {"pluginConfig": found["pluginConfig"]} == {
-        "pluginConfig": [],
-        **{key: value for key, value in expected.items() if value},
-    }
-    assert found.get("schedulerName") == expected.get("schedulerName")
 
 
 FILE = {"policy": {"file": {"path": "/etc/policy.cfg"}}}
@@ -240,21 +219,6 @@ def test_defaults_1_16() -> None:
     assert config == V1Alpha1Config(provider="DefaultProvider")
     assert config.leader_election == LeaderElection(resource_lock="endpoints")
     assert (config.enable_profiling, config.bind_timeout_seconds) == (False, 600)
-
-
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        ({"lockObjectName": "mine"}, ("mine", "kube-system")),
-        ({"resourceName": "mine", "resourceNamespace": "ours"}, ("mine", "ours")),
-        ({"lockObjectName": "mine", "resourceName": "mine"}, ("mine", "kube-system")),
-    ],
-    ids=["old", "new", "both"],
-)
-def test_lock_names(given: dict[str, str], expected: tuple[str, str]) -> None:
-    """Either spelling names the lock."""
-    election = read_v1alpha1(document(leaderElection=given)).leader_election
-    assert (election.resource_name, election.resource_namespace) == expected
 
 
 def test_unknown_keys() -> None:
