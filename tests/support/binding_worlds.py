@@ -50,10 +50,7 @@ class VolumeBindingSetup:
     @classmethod
     def of(cls, release: str, *others: Any, api: bool = True, timeout: int = 600) -> VolumeBindingSetup:
         """``others`` beside the nodes and the class; ``timeout`` of PreBind in seconds."""
-        view, make = {
-            "1.20": (v1_20.VIEW, volume_binding_1_20),
-            "1.36": (v1_36.VIEW, volume_binding_1_36),
-        }[release]
+        view, make = {"1.20": (v1_20.VIEW, volume_binding_1_20), "1.36": (v1_36.VIEW, volume_binding_1_36)}[release]
         world = cls(ClusterCache.of([*NODES, LATE, *others], view))
         handle: Any = SimpleNamespace(
             lock=nullcontext(),

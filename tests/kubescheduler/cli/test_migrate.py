@@ -138,10 +138,7 @@ def test_the_examples(migrate: Run, name: str, to: str) -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (
-            [],
-            "say what to migrate: a FILE with a Policy, a KubeSchedulerConfiguration or the manifest of a ",
-        ),
+        ([], "say what to migrate: a FILE with a Policy, a KubeSchedulerConfiguration or the manifest of a "),
         (["policy.yaml", "--algorithm-provider", "DefaultProvider"], "give one of them"),
         (["policy.yaml", "--to", "1.16"], "'1.16' is not one of 1.18, 1.19, 1.20,"),
         (["none.yaml"], "none.yaml: No such file or directory"),

@@ -509,10 +509,7 @@ def test_candidates_are_sampled_where_nodes_are(
     items += (ks.pod(f"r{at}", node=f"n{at}", cpu=2) for at in range(150))
     (tmp_path / "crowded.json").write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": items}))
     args = {"minCandidateNodesPercentage": 8, "minCandidateNodesAbsolute": 5}
-    profile = {
-        "schedulerName": "default-scheduler",
-        "pluginConfig": [{"name": "DefaultPreemption", "args": args}],
-    }
+    profile = {"schedulerName": "default-scheduler", "pluginConfig": [{"name": "DefaultPreemption", "args": args}]}
     version = "kubescheduler.config.k8s.io/" + ("v1beta1" if release == "1.20" else "v1")
     config = {"apiVersion": version, "kind": "KubeSchedulerConfiguration", "profiles": [profile]}
     (tmp_path / "config.json").write_text(json.dumps(config))

@@ -92,11 +92,7 @@ CASES: list[Any] = [
         id="fit-ratio",
     ),
     pytest.param(
-        "1.36",
-        "NodeResourcesBalancedAllocation",
-        {},
-        NodeResourcesBalancedAllocationArgs(TWO),
-        id="balanced",
+        "1.36", "NodeResourcesBalancedAllocation", {}, NodeResourcesBalancedAllocationArgs(TWO), id="balanced"
     ),
     pytest.param(
         "1.36",

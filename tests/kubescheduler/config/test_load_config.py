@@ -24,14 +24,7 @@ from kubescheduler.engine.spec import Engine, EngineSpec
 from kubescheduler.framework.contract.profile import Enabled, Point, Profile, SchedulerConfig
 from kubescheduler.releases import v1_20, v1_36
 from kubescheduler.releases.lookup import release_named
-from tests.support.configuring.component_build import (
-    comparable,
-    error,
-    format_of,
-    names,
-    read,
-    weights,
-)
+from tests.support.configuring.component_build import comparable, error, format_of, names, read, weights
 from tests.support.configuring.component_strategies import documents
 from tests.support.configuring.translating import POLICY, configmap, configuration
 

@@ -174,10 +174,7 @@ def test_extenders_in_any_case() -> None:
         "ManagedResources": [{"Name": "n", "IgnoredByScheduler": True}],
     }
     expected = ExtenderConfig(
-        "b",
-        weight=3,
-        tls=TLSConfig(insecure=True, ca_data=b"abc"),
-        managed_resources=(ManagedResource("n", True),),
+        "b", weight=3, tls=TLSConfig(insecure=True, ca_data=b"abc"), managed_resources=(ManagedResource("n", True),)
     )
     assert parse_policy(v1(extenders=[extender]), strict=True).extenders == (expected,)
 
@@ -348,8 +345,7 @@ JSON = st.recursive(
 
 @given(
     st.fixed_dictionaries(
-        {},
-        optional=dict.fromkeys(("kind", "apiVersion", "predicates", "priorities", "extenders", "Predicates"), JSON),
+        {}, optional=dict.fromkeys(("kind", "apiVersion", "predicates", "priorities", "extenders", "Predicates"), JSON)
     )
 )
 def test_any_document_is_a_policy_or_a_fault(document: dict[str, Any]) -> None:

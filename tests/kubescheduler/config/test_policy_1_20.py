@@ -224,7 +224,7 @@ def extender(**more: Any) -> dict[str, Any]:
                 'extenders[0].managedResources[0].name: Invalid value: "A.com/x": prefix part a lowercase RFC 1123 '
                 "subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with "
                 "an alphanumeric character (e.g. 'example.com', regex used for validation is "
-                r"'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
+                r"'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
             ],
         ),
         (

@@ -40,12 +40,7 @@ def args(name: str, **args: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("version", "first", "last"),
-    [
-        ("v1beta1", "1.19", "1.22"),
-        ("v1beta2", "1.22", "1.27"),
-        ("v1beta3", "1.23", "1.28"),
-        ("v1", "1.25", "1.36"),
-    ],
+    [("v1beta1", "1.19", "1.22"), ("v1beta2", "1.22", "1.27"), ("v1beta3", "1.23", "1.28"), ("v1", "1.25", "1.36")],
 )
 def test_versions(version: str, first: str, last: str) -> None:
     """A version is read from one release to another, and refused by the others."""

@@ -79,8 +79,7 @@ def test_a_dropped_session_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "status"),
-    [("tab=none", 403), ("tab=none&token=x", 403), ("token={token}&token=x", 403)],
+    ("query", "status"), [("tab=none", 403), ("tab=none&token=x", 403), ("token={token}&token=x", 403)]
 )
 def test_streams_that_are_refused(query: str, status: int) -> None:
     """Without the token, for a known tab or an unknown one."""
@@ -152,13 +151,7 @@ def edit(scene: PlainScene, _: Mapping[str, Any]) -> dict[str, Any]:
     return {"text": "done"}
 
 
-VERBS = {
-    "echo": lambda _, asked: {"asked": asked},
-    "held": held,
-    "endless": endless,
-    "faulty": faulty,
-    "edit": edit,
-}
+VERBS = {"echo": lambda _, asked: {"asked": asked}, "held": held, "endless": endless, "faulty": faulty, "edit": edit}
 
 
 @pytest.fixture(autouse=True)
@@ -339,12 +332,7 @@ def test_a_body_that_is_longer_than_it_says(server: LabServer) -> None:
 
 @pytest.mark.parametrize(
     ("number", "sent"),
-    [
-        (2**53 - 1, 2**53 - 1),
-        (-(2**53) + 1, -(2**53) + 1),
-        (2**53, str(2**53)),
-        (-(2**63), str(-(2**63))),
-    ],
+    [(2**53 - 1, 2**53 - 1), (-(2**53) + 1, -(2**53) + 1), (2**53, str(2**53)), (-(2**63), str(-(2**63)))],
     ids=["the largest that is exact", "the smallest that is exact", "one more", "the least score"],
 )
 def test_numbers_that_a_browser_would_round_are_sent_as_text(number: int, sent: Any) -> None:

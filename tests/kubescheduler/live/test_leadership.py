@@ -334,9 +334,7 @@ def test_leadership_is_lost_when_it_cannot_be_renewed(release: str) -> None:
     assert [leads for leads, _ in one.led] == [True, False]
     assert 10.0 <= one.led[1][1] <= 12.5
     assert one.events == ["me became leader", "me stopped leading"]
-    lines = {
-        "1.36": 'E "Failed to renew lease" err="context deadline exceeded" lock="kube-system/kube-scheduler"',
-    }
+    lines = {"1.36": 'E "Failed to renew lease" err="context deadline exceeded" lock="kube-system/kube-scheduler"'}
     other = "I failed to renew lease kube-system/kube-scheduler: timed out waiting for the condition"
     assert lines.get(release, other) in one.log
     assert order.index("lost") < len(order) - 1

@@ -44,11 +44,7 @@ def test_the_same_node(shadow: Shadow) -> None:
     shadow.comes(web)
     shadow.binds(web, "a")
     (line,) = shadow.lines
-    assert (line["pod"], line["real"], line["first"]["node"]) == (
-        "default/web",
-        {"end": "bound", "node": "a"},
-        "a",
-    )
+    assert (line["pod"], line["real"], line["first"]["node"]) == ("default/web", {"end": "bound", "node": "a"}, "a")
     assert (line["agrees"], line["cause"], shadow.told) == (True, "same", [True])
 
 

@@ -6,12 +6,7 @@ import pytest
 
 from clusterstate.errors import ConfigError
 from kubescheduler.releases.lookup import RELEASES, live_release, newest, recorded_processes
-from kubescheduler.releases.names import (
-    FRAMEWORK_RELEASES,
-    LEGACY_RELEASES,
-    POLICY_RELEASES,
-    RELEASE_NAMES,
-)
+from kubescheduler.releases.names import FRAMEWORK_RELEASES, LEGACY_RELEASES, POLICY_RELEASES, RELEASE_NAMES
 
 
 @pytest.mark.parametrize("name", RELEASE_NAMES)

@@ -138,8 +138,7 @@ def test_marks_of_the_template_in_names_are_not_filled() -> None:
 
 
 @pytest.mark.parametrize(
-    "value",
-    ["</script>", "<!-- <script>", "]]>", "&lt;", "a\u2028b\u2029c", 'quote " and \\', "\x00\x1f", "𝛌"],
+    "value", ["</script>", "<!-- <script>", "]]>", "&lt;", "a\u2028b\u2029c", 'quote " and \\', "\x00\x1f", "𝛌"]
 )
 def test_embedded_json_is_safe_and_means_the_same(value: str) -> None:
     """The text has none of the characters that end a script, and reads back as what it was."""

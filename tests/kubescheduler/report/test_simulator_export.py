@@ -12,14 +12,7 @@ from clusterstate.manifests.decode import decode_cluster
 from clusterstate.objects import Pod
 from kubescheduler.core.decision import Decision
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.report.simulator_export import (
-    MOST_BYTES,
-    PREFIX,
-    annotated,
-    export,
-    fitting,
-    result_annotations,
-)
+from kubescheduler.report.simulator_export import MOST_BYTES, PREFIX, annotated, export, fitting, result_annotations
 from tests.support.build import make_node, make_pod, resources
 
 RAN = {

@@ -186,11 +186,7 @@ def test_defaulting_and_admission(tmp_path: Path) -> None:
     path = write(
         tmp_path / "a.json",
         [
-            pod(
-                priorityClassName="high",
-                containers=[{"resources": {"limits": {"cpu": 1}}}],
-                nodeName="n1",
-            ),
+            pod(priorityClassName="high", containers=[{"resources": {"limits": {"cpu": 1}}}], nodeName="n1"),
             {**node(), "status": {"capacity": {"cpu": 4}}},
             high,
             pod("pending"),

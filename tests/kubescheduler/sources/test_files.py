@@ -13,13 +13,7 @@ from hypothesis import strategies as st
 
 from clusterstate.errors import InputError
 from kubescheduler.sources import files
-from kubescheduler.sources.files import (
-    UNREADABLE,
-    read_bytes,
-    read_file,
-    text_lines,
-    why_unreadable,
-)
+from kubescheduler.sources.files import UNREADABLE, read_bytes, read_file, text_lines, why_unreadable
 from kubescheduler.sources.json_stream import PrefixedStream
 from kubescheduler.sources.untrusted import VARIABLE, TooLongError, changed_limits, check_values, exceeded, limit
 

@@ -305,9 +305,7 @@ def test_without_fixtures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         ),
         pytest.param({}, ["default/a: not expected, found n2"], id="more"),
         pytest.param(
-            {"default/a": "n2", "default/b": "n1"},
-            ["default/b: expected n1, but it is not among the pods"],
-            id="fewer",
+            {"default/a": "n2", "default/b": "n1"}, ["default/b: expected n1, but it is not among the pods"], id="fewer"
         ),
     ],
 )

@@ -173,12 +173,7 @@ def test_each_test_has_its_own_records(shop: Project) -> None:
     names = sorted(path.name for path in (shop.path / "__placements__/test_it").iterdir())
     odd = names[2].removesuffix(".yaml")
     assert odd.startswith("TestShop.test[a_b]-")
-    assert names == [
-        "TestShop.test[1.4].yaml",
-        "TestShop.test[1.4]@second.yaml",
-        f"{odd}.yaml",
-        f"{odd}@second.yaml",
-    ]
+    assert names == ["TestShop.test[1.4].yaml", "TestShop.test[1.4]@second.yaml", f"{odd}.yaml", f"{odd}@second.yaml"]
     assert "unused" not in shop.run(passed=2)
 
 

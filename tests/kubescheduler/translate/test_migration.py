@@ -152,10 +152,7 @@ def test_v1alpha1_is_migrated_whole() -> None:
 
 @pytest.mark.parametrize(
     "source",
-    [
-        {"policy": {"file": {"path": "/etc/kubernetes/policy.cfg"}}},
-        {"policy": {"configMap": {"name": "p"}}},
-    ],
+    [{"policy": {"file": {"path": "/etc/kubernetes/policy.cfg"}}}, {"policy": {"configMap": {"name": "p"}}}],
     ids=["file", "configmap"],
 )
 def test_the_policy_beside_it(source: dict[str, Any]) -> None:

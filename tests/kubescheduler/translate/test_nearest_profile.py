@@ -116,10 +116,7 @@ def test_priorities(name: str, plugin: str | None, kind: str | None) -> None:
 
 @pytest.mark.parametrize(
     ("name", "spread"),
-    [
-        ("SelectorSpreadPriority", {"defaultingType": "System"}),
-        ("EvenPodsSpreadPriority", {"defaultingType": "List"}),
-    ],
+    [("SelectorSpreadPriority", {"defaultingType": "System"}), ("EvenPodsSpreadPriority", {"defaultingType": "List"})],
 )
 def test_spreading(name: str, spread: dict[str, Any]) -> None:
     """System defaults for pods of services, an empty list where only pods' own constraints count."""

@@ -92,10 +92,9 @@ def test_a_sum_keeps_which_utilization_is_best(
     if found is None:
         return
     sums = {at: first * value(shapes[0], at) + second * value(shapes[1], at) for at in range(101)}
-    combined = {
-        "LeastAllocated": ((0, 10), (100, 0)),
-        "MostAllocated": ((0, 0), (100, 10)),
-    }.get(found["type"]) or tuple((p["utilization"], p["score"]) for p in found["requestedToCapacityRatio"]["shape"])
+    combined = {"LeastAllocated": ((0, 10), (100, 0)), "MostAllocated": ((0, 0), (100, 10))}.get(
+        found["type"]
+    ) or tuple((p["utilization"], p["score"]) for p in found["requestedToCapacityRatio"]["shape"])
     highest, lowest = max(sums, key=lambda at: sums[at]), min(sums, key=lambda at: sums[at])
     assert (value(combined, highest), value(combined, lowest)) == (10, 0)
 

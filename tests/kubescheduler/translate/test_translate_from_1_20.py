@@ -100,10 +100,7 @@ def test_the_others_have_selector_spreading(release: str) -> None:
 
 @pytest.mark.parametrize(
     ("provider", "resources"),
-    [
-        ("DefaultProvider", "NodeResourcesLeastAllocated"),
-        ("ClusterAutoscalerProvider", "NodeResourcesMostAllocated"),
-    ],
+    [("DefaultProvider", "NodeResourcesLeastAllocated"), ("ClusterAutoscalerProvider", "NodeResourcesMostAllocated")],
 )
 @pytest.mark.parametrize("to", ["1.20", "1.36"])
 def test_providers(to: str, provider: str, resources: str) -> None:

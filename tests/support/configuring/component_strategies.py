@@ -109,9 +109,7 @@ ARGS: dict[str, dict[str, Drawn]] = {
             hardPodAffinityWeight=st.integers(0, 100), ignorePreferredTermsOfExistingPods=st.booleans()
         ),
         "NodeResourcesFit": some(**ignored, scoringStrategy=strategies),
-        "NodeResourcesBalancedAllocation": some(
-            resources=unique(named(resources, weight=st.just(1)), "name"),
-        ),
+        "NodeResourcesBalancedAllocation": some(resources=unique(named(resources, weight=st.just(1)), "name")),
         "DynamicResources": some(filterTimeout=durations, bindingTimeout=durations),
     },
 }

@@ -147,10 +147,7 @@ LESS = "it answers whether the pod is tried before default/web-0, True or False"
 WAITS = "it answers (Status or None, seconds), not {}"
 
 CYCLES: list[Fault] = [
-    *_all(
-        "less(self, first, second)",
-        [RAISES, ("return None", f"{LESS}, not None"), ("return 1", f"{LESS}, not 1")],
-    ),
+    *_all("less(self, first, second)", [RAISES, ("return None", f"{LESS}, not None"), ("return 1", f"{LESS}, not 1")]),
     *_all(
         "post_filter(self, state, pod, statuses)",
         [
@@ -170,10 +167,7 @@ CYCLES: list[Fault] = [
         [
             RAISES,
             ("return None", WAITS.format("None")),
-            (
-                "return Status(Code.Wait)",
-                WAITS.format("Status(code=<Code.Wait: 4>, reasons=(), error=None, plugin='…"),
-            ),
+            ("return Status(Code.Wait)", WAITS.format("Status(code=<Code.Wait: 4>, reasons=(), error=None, plugin='…")),
             ("return Status(Code.Wait), None", "the seconds are a number, not None"),
             ("return Status(Code.Wait), '5'", "the seconds are a number, not '5'"),
             ("return Status(Code.Wait), float('nan')", "the seconds are a number, not nan"),

@@ -140,12 +140,7 @@ def asking(config: str, **access: Any) -> ServingSettings:
 
 @contextmanager
 def serving(
-    io: IoThread,
-    release: str,
-    settings: ServingSettings,
-    *,
-    elects: bool = True,
-    access: AccessObserver | None = None,
+    io: IoThread, release: str, settings: ServingSettings, *, elects: bool = True, access: AccessObserver | None = None
 ) -> Iterator[ServedScheduler]:
     """The servers of a release while the block lasts. access: is told of who asks."""
     log, clients, verbosity = list[str](), list[ApiClient](), Verbosity()

@@ -47,15 +47,9 @@ BAD_POD = {"kind": "Pod", "metadata": {"name": "b", "namespace": "shop"}, "spec"
 ONE_BAD = {
     "apiVersion": "v1",
     "kind": "List",
-    "items": [
-        {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n9"}},
-        {"apiVersion": "v1", **BAD_POD},
-    ],
+    "items": [{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n9"}}, {"apiVersion": "v1", **BAD_POD}],
 }
-TWO_ARGUMENTS = {
-    "serviceAffinity": {"labels": ["zone"]},
-    "labelsPresence": {"labels": ["zone"], "presence": True},
-}
+TWO_ARGUMENTS = {"serviceAffinity": {"labels": ["zone"]}, "labelsPresence": {"labels": ["zone"], "presence": True}}
 
 KINDS: dict[str, Case] = {
     "missing file": Case(
@@ -131,9 +125,7 @@ KINDS: dict[str, Case] = {
     "capacity: two running pods of one uid": Case(
         ("capacity", "cluster.yaml", "running.yaml", "--pod", "pod.yaml"),
         (("Pod default/b: metadata.uid: it is that of Pod default/a",),),
-        {
-            "running.yaml": "---\n".join(pod(name, metadata=", uid: u1", spec=", nodeName: n2") for name in "ab"),
-        },
+        {"running.yaml": "---\n".join(pod(name, metadata=", uid: u1", spec=", nodeName: n2") for name in "ab")},
     ),
     "an unknown priority class": Case(
         SCHEDULE,

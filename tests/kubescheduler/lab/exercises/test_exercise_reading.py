@@ -325,11 +325,7 @@ CASES: dict[str, tuple[str, dict[str, Any], str]] = {
     "evicts, nobody": ("evicts", {"pod": "web-1", "victims": ["keep"]}, "nobody leaves; web-1 runs on b"),
     "agrees": ("agrees", {"release": "1.36"}, ""),
     "agrees, otherwise": ("agrees", {"release": "1.16", "policy": PACKING}, "web-1 goes to b, and went to a"),
-    "agrees, tolerated": (
-        "agrees",
-        {"release": "1.16", "policy": PACKING, "tolerate": ["web-*"]},
-        "",
-    ),
+    "agrees, tolerated": ("agrees", {"release": "1.16", "policy": PACKING, "tolerate": ["web-*"]}, ""),
     "together, no such label": ("together", {"label": "gang"}, "no pod has the label gang"),
 }
 """Case → kind, its keys, a part of the sentence about what is wrong; empty where the check passes."""

@@ -245,10 +245,7 @@ def test_nothing_in_it_leads_elsewhere() -> None:
 
 @pytest.mark.parametrize(
     ("parameters", "text"),
-    [
-        ({"b": 1, "a": {"d": None, "c": [True, "é\n"]}}, 'x {"a":{"c":[true,"é\\n"],"d":null},"b":1}'),
-        ({}, "x {}"),
-    ],
+    [({"b": 1, "a": {"d": None, "c": [True, "é\n"]}}, 'x {"a":{"c":[true,"é\\n"],"d":null},"b":1}'), ({}, "x {}")],
 )
 def test_questions_are_the_texts_that_the_page_makes_of_them(parameters: dict[str, Any], text: str) -> None:
     """Keys in order, nothing between."""

@@ -378,11 +378,7 @@ def test_a_file_of_1_16_that_names_a_configmap(api_server: FrontServer, configma
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        pytest.param(
-            "nosuch",
-            "couldn't get policy config map kube-system/nosuch: ",
-            id="none of that name",
-        ),
+        pytest.param("nosuch", "couldn't get policy config map kube-system/nosuch: ", id="none of that name"),
         pytest.param("empty", 'missing policy config map value at key "policy.cfg"', id="no policy"),
         pytest.param("faulty", "invalid policy: ", id="no JSON"),
     ],

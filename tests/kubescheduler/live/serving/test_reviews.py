@@ -88,10 +88,7 @@ def test_reviews_of_1_36(io: IoThread, server: ApiServer, tmp_path: Path) -> Non
     heads = {(one.path, tuple(one.body), one.body["apiVersion"], str(one.body["status"])) for one in reviews}
     members = ("kind", "apiVersion", "metadata", "spec", "status")
     assert heads == {
-        (
-            *("/apis/authentication.k8s.io/v1/tokenreviews", members),
-            *("authentication.k8s.io/v1", "{'user': {}}"),
-        ),
+        (*("/apis/authentication.k8s.io/v1/tokenreviews", members), *("authentication.k8s.io/v1", "{'user': {}}")),
         (
             *("/apis/authorization.k8s.io/v1/subjectaccessreviews?timeout=10s", members),
             *("authorization.k8s.io/v1", "{'allowed': False}"),

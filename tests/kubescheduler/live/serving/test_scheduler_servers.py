@@ -92,10 +92,7 @@ PORT = "--port 70000 must be between 0 and 65535, inclusive. 0 for turning off i
 
 @pytest.mark.parametrize(
     ("flags", "problems"),
-    [
-        (["--secure-port=70000", "--port=70000"], [HIGH, PORT]),
-        (["--secure-port=65535", "--port=0"], []),
-    ],
+    [(["--secure-port=70000", "--port=70000"], [HIGH, PORT]), (["--secure-port=65535", "--port=0"], [])],
 )
 def test_port_problems(flags: Sequence[str], problems: list[str]) -> None:
     """Ports have a range; the text for one that is too high is upstream's, though 0 does turn it off."""
@@ -292,10 +289,7 @@ def test_failing_checks(served: ServedScheduler, fault: str, path: str, check: s
     served.health = Health(fault == "overdue", fault == "stopping", fault != "unread")
     got = served.ask(f"/{path}")
     lines = got.body.splitlines()
-    assert (got.code, lines[line], lines[-1]) == (
-        *(500, f"[-]{check} failed: reason withheld"),
-        f"{path} check failed",
-    )
+    assert (got.code, lines[line], lines[-1]) == (*(500, f"[-]{check} failed: reason withheld"), f"{path} check failed")
     alone = served.ask(f"/{path}/{check}", token="admin-token")
     assert (alone.code, alone.body) == (500, f"internal server error: {text}\n")
     assert served.ask(f"/{path}?exclude={check}").code == 200
@@ -339,10 +333,7 @@ def test_authorization_header(served: ServedScheduler, header: str, code: int) -
 
 def test_people_get_lines(served: ServedScheduler) -> None:
     """JSON is laid out for browsers and command lines, and for who asks for that."""
-    for got in (
-        served.ask("/metrics", headers={"User-Agent": "curl/8"}),
-        served.ask("/metrics?pretty=true"),
-    ):
+    for got in (served.ask("/metrics", headers={"User-Agent": "curl/8"}), served.ask("/metrics?pretty=true")):
         assert got.body.startswith('{\n  "kind": "Status",\n')
         assert json.loads(got.body)["code"] == 403
     assert "\n  " not in served.ask("/metrics?pretty=0", headers={"User-Agent": "curl/8"}).body

@@ -35,10 +35,7 @@ def kubeconfig(folder: Path, user: dict[str, Any], server: str = "https://127.0.
         "apiVersion": "v1",
         "kind": "Config",
         "current-context": "here",
-        "clusters": [
-            {"name": "c", "cluster": cluster},
-            {"name": "d", "cluster": {"server": "http://there:8080"}},
-        ],
+        "clusters": [{"name": "c", "cluster": cluster}, {"name": "d", "cluster": {"server": "http://there:8080"}}],
         "users": [{"name": "u", "user": user}],
         "contexts": [
             {"name": "here", "context": {"cluster": "c", "user": "u"}},
