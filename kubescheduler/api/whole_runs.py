@@ -167,11 +167,11 @@ def upgrade(
     (['1.22'], [])
     """
     checked_cluster(cluster, Cluster)
-    from kubescheduler.comparison.running_pods import runs
+    from kubescheduler.comparison.running_pods import any_runs
     from kubescheduler.comparison.upgrading import upgrade as run
 
     if running is None:
-        running = pods is None and any(isinstance(each, Pod) and runs(each) for each in cluster.objects)
+        running = pods is None and any_runs(cluster)
     asked = _asked(cluster, pods, running, _sides(cluster, old, f"release={to}", extenders))
     found = run(asked.objects, asked.pods, asked.specs[0], asked.specs[1].release, preempt=preempt)
     notes = (*asked.notes, *found.timeline.notes)
@@ -188,23 +188,15 @@ class _Asked(NamedTuple):
 
 
 def _asked(cluster: Cluster, pods: Any, running: bool | str, specs: list[EngineSpec]) -> _Asked:
-    from kubescheduler.comparison.running_pods import ALL, running_pods, without_stayers
+    from kubescheduler.comparison.running_pods import asked_pods
     from kubescheduler.engine.engine_flags import newest_gates
     from kubescheduler.releases.lookup import daemons_among, newest
-    from kubescheduler.simulation.pods_to_place import PodsToPlace, joined
 
     releases = [spec.release for spec in specs]
     seen = cluster.for_release(newest(releases).name, newest_gates(specs))
-    if running:
-        picked = running_pods(seen.objects, ALL if running is True else running)
-        asked = PodsToPlace(picked.pods)
-    else:
-        given = pods is not None
-        daemons = daemons_among(releases)
-        asked = seen.to_place(pods, daemons=daemons, running=True) if given else PodsToPlace(seen.pending())
-        picked = without_stayers(asked.pods)
-    objects = joined(without(seen, picked.pods), asked.objects)
-    return _Asked(objects, picked.pods, specs, (*asked.notes, *asked.controllers, *picked.notes))
+    given = None if pods is None else seen.to_place(pods, daemons=daemons_among(releases), running=True)
+    found = asked_pods(seen, seen.release, given, running=running, option="defaulting=False")
+    return _Asked(found.objects, found.pods, specs, found.notes)
 
 
 def _sides(cluster: Cluster, old: Any, new: Any, extenders: str) -> list[EngineSpec]:
@@ -218,12 +210,6 @@ def _sides(cluster: Cluster, old: Any, new: Any, extenders: str) -> list[EngineS
     if problems:
         raise ConfigError(problems)
     return specs
-
-
-def without(cluster: Iterable[ClusterObject], pods: Iterable[Pod]) -> list[ClusterObject]:
-    """The cluster's objects but for those of the pods that are pending in it."""
-    keys = {key_of(pod) for pod in pods}
-    return [obj for obj in cluster if not (isinstance(obj, Pod) and not obj.node_name and key_of(obj) in keys)]
 
 
 def simulate(

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     import gzip
 
     from kubescheduler.live.cluster_lists import ClusterLists
+    from kubescheduler.releases.daemon_controllers import DaemonController
 
 
 LONG = 5000
@@ -84,15 +85,17 @@ def read_asked(
     pod_files: Sequence[str],
     *,
     keep_manifests: bool = False,
+    daemons: DaemonController | None = None,
     **reading: Unpack[Reading],
 ) -> tuple[Cluster, PodsToPlace]:
     """A cluster, and the pods that are asked about in it. Raises DecodeError with every fault of both.
 
-    Where the cluster cannot be read, nothing is defaulted: just what is wrong with the pods alone is said.
+    daemons: what makes the pods of DaemonSets; None: the release's controller. Where the cluster cannot be read,
+    nothing is defaulted: just what is wrong with the pods alone is said.
     """
     problems: list[str] = []
     there = attempt(problems, partial(read_shown, cluster, keep_manifests=keep_manifests, **reading))
-    how: dict[str, Any] = {"stdin": sys.stdin.buffer, "release": reading["release"]}
+    how: dict[str, Any] = {"stdin": sys.stdin.buffer, "release": reading["release"], "daemons": daemons}
     how |= {"defaulting": reading["defaulting"] and there is not None, "strictness": _judged_like(there, reading)}
     asked = attempt(problems, read_pods_to_place, pod_files, there, **how)
     if there is None or asked is None:

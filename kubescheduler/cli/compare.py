@@ -68,36 +68,20 @@ class AskedPods(NamedTuple):
         )
 
     def read(self, specs: Sequence[EngineSpec]) -> tuple[list[ClusterObject], list[Pod]]:
-        """What files hold; without files of pods the running ones that are picked, or the pending ones.
-
-        Raises DecodeError with every fault.
-        """
-        from clusterstate.errors import DecodeError
-        from kubescheduler.cli.cluster_files import notes_on_cluster, read_inputs, read_shown, read_workload_for
-        from kubescheduler.comparison.running_pods import running_pods, without_stayers
+        """The cluster and the pods; what was left out of them is told. Raises InputError with every fault."""
+        from kubescheduler.cli.cluster_files import notes_on_cluster, read_asked, read_shown
+        from kubescheduler.comparison.running_pods import asked_pods
         from kubescheduler.releases.lookup import daemons_among
-        from kubescheduler.simulation.pods_to_place import joined
-        from kubescheduler.sources.cluster_input import swapped
 
-        reading, files = self.reading(specs), self.pod_files
-        if self.running is None and not files:
-            inputs = read_inputs(self.cluster, (), pending=True, keep_manifests=False, **reading)
-            remarks(inputs.notes)
-            return inputs.cluster.objects, inputs.pods
-        there = read_shown(self.cluster, **reading)
-        if self.running is not None:
-            picked = running_pods(there.objects, self.running)
-            remarks([*notes_on_cluster(there), *picked.notes])
-            return there.objects, picked.pods
-        daemons = daemons_among([spec.release for spec in specs] or [DEFAULT_RELEASE])
-        workload, notes = read_workload_for(there, files, reading, daemons=daemons, running=True)
-        if fault := swapped((arrival.node for arrival in workload.nodes), there):
-            raise DecodeError(f"{', '.join(files)}: {fault}")
-        asked = without_stayers([*workload.in_order(), *workload.placed()])
-        if not (asked.pods or workload.controllers):
-            raise DecodeError(f"{', '.join(files)}: no pod of it can go elsewhere; {'; '.join(asked.notes)}")
-        remarks([*notes_on_cluster(there), *notes, *(workload.controllers or asked.notes)])
-        return joined(there, workload.accompanying()), asked.pods
+        reading, given = self.reading(specs), None
+        if self.pod_files:
+            daemons = daemons_among([spec.release for spec in specs] or [DEFAULT_RELEASE])
+            there, given = read_asked(self.cluster, self.pod_files, daemons=daemons, **reading)
+        else:
+            there = read_shown(self.cluster, **reading)
+        found = asked_pods(there, there.release, given, running=self.running or False)
+        remarks([*notes_on_cluster(there), *found.notes])
+        return found.objects, found.pods
 
 
 SPEC = "KEY=VALUE,…"

@@ -82,7 +82,18 @@ _CHANGES = frozenset(
         *("steps", "between", "about", "namespace", "watch", "shape_files", "tries", "remove", "threshold", "acting"),
         *("rebalance",),
         *("expander", "priorities", "max_nodes_per_scaleup", "selector", "ignore_daemonsets", "delete_emptydir_data"),
-        *("force", "disable_eviction", "pod_selector", "grace_period", "order", "batch", "zone", "names", "each"),
+        *(
+            "force",
+            "disable_eviction",
+            "pod_selector",
+            "grace_period",
+            "order",
+            "batch",
+            "zone",
+            "names",
+            "named",
+            "each",
+        ),
         *("unreachable", "surge", "shape", "kubernetes_upgrade"),
     )
 )

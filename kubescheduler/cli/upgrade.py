@@ -116,23 +116,18 @@ def _running_or_pending(asked: AskedPods, specs: Sequence[EngineSpec]) -> tuple[
     """The cluster's objects and the pods that run, or else wait. Raises DecodeError with every fault, ConfigError where
     there is no pod."""
     from clusterstate.errors import ConfigError
-    from clusterstate.objects import Pod
     from kubescheduler.cli.cluster_files import notes_on_cluster, read_shown
-    from kubescheduler.comparison.running_pods import running_pods, runs
-    from kubescheduler.releases.lookup import release_named
+    from kubescheduler.comparison.running_pods import any_runs, asked_pods
 
-    reading = asked.reading(specs)
-    there = read_shown(asked.cluster, **reading)
-    if any(isinstance(each, Pod) and runs(each) for each in there.objects):
-        picked = running_pods(there.objects)
-        remarks([*notes_on_cluster(there), *picked.notes])
-        return there.objects, picked.pods
-    pods = release_named(reading["release"]).queue_order(there.objects)
-    if not pods:
+    there = read_shown(asked.cluster, **asked.reading(specs))
+    running = any_runs(there)
+    found = asked_pods(there, there.release, running=running)
+    if not found.pods:
         raise ConfigError("no pod of the cluster runs or waits; name some with --pods FILE")
-    remarks([*notes_on_cluster(there), "no pod runs: the pending ones are decided"])
-    waiting = {id(pod) for pod in pods}
-    return [each for each in there.objects if id(each) not in waiting], pods
+    remarks(
+        [*notes_on_cluster(there), *found.notes, *([] if running else ["no pod runs: the pending ones are decided"])]
+    )
+    return found.objects, found.pods
 
 
 def _written(found: Upgrade, folder: str) -> dict[str, str]:

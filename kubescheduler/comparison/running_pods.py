@@ -1,4 +1,4 @@
-"""Running pods that are compared: which ones, and the cluster from which each is taken out before it is decided on.
+"""The pods that schedulers are asked about, and the cluster from which one that runs is taken out before.
 
 A running pod is decided anew as it was when it was created: on no node, nominated to none, without status. What it
 uses (amounts, ports, volumes, its part in every count) is free meanwhile, and so are devices that nobody else uses.
@@ -17,11 +17,14 @@ import msgspec
 
 from clusterstate.cache import TERMINATED, ClusterCache
 from clusterstate.devices.resource_claims import is_extended
-from clusterstate.errors import ConfigError, nearest
+from clusterstate.errors import ConfigError, DecodeError, nearest
 from clusterstate.objects import ClusterObject, Pod, Requirement, ResourceClaim
 from clusterstate.selectors.matching import LABEL_SELECTOR_OPERATORS, compile_requirement, requirement_error
 from clusterstate.selectors.pod_owners import is_daemon_pod, workloads_of
+from kubescheduler.releases.lookup import release_named
+from kubescheduler.simulation.pods_to_place import PodsToPlace, joined
 from kubescheduler.simulation.workload import as_new
+from kubescheduler.sources.cluster_input import uid_problems
 
 ALL = "all"
 """Picks every running pod."""
@@ -69,6 +72,54 @@ class RunningPods(msgspec.Struct, frozen=True):
     """How many others are left out, and why."""
 
 
+class AskedPods(msgspec.Struct, frozen=True):
+    """The pods that schedulers are asked about, and the cluster that they see."""
+
+    objects: list[ClusterObject]
+    """The cluster, with what comes with the pods, but for those of the pods that wait in it."""
+    pods: list[Pod]
+    """In the order in which they are decided."""
+    notes: tuple[str, ...] = ()
+    """What was left out, and why."""
+
+
+def asked_pods(
+    cluster: Iterable[ClusterObject],
+    release: str,
+    given: PodsToPlace | None = None,
+    *,
+    running: bool | str = False,
+    option: str = "--no-defaulting",
+) -> AskedPods:
+    """The running pods that a selector picks (True: all), those that are given, or else those that wait, in the order
+    of the queue. Given ones that run and are not decided anew are in the cluster all the same.
+
+    release: that stores the cluster. option: what leaves pods without a uid. Raises InputError where none that is given
+    or picked could go elsewhere, and for uids that do not tell pods apart.
+    """
+    objects = list(cluster)
+    if running:
+        picked = running_pods(objects, ALL if running is True else running)
+        return AskedPods(objects, picked.pods, picked.notes)
+    asked = PodsToPlace(release_named(release).queue_order(objects)) if given is None else given
+    picked = without_stayers(asked.pods)
+    if given is not None and not (picked.pods or given.controllers):
+        raise DecodeError(f"no pod that is asked about can go elsewhere; {'; '.join(picked.notes)}")
+    there = (obj for obj in objects if isinstance(obj, Pod))
+    if problems := list(uid_problems([*there, *(picked.pods if given else ())], option)):
+        raise DecodeError(problems)
+    none = ("no pending pods in the cluster",) if given is None and not picked.pods else ()
+    notes = (*asked.notes, *asked.controllers, *picked.notes, *none)
+    beside = (pod for pod in asked.pods if runs(pod) and stays(pod))
+    return AskedPods(joined(without(objects, picked.pods), (*asked.objects, *beside)), picked.pods, notes)
+
+
+def without(cluster: Iterable[ClusterObject], pods: Iterable[Pod]) -> list[ClusterObject]:
+    """The cluster's objects but for those of the pods that are pending in it."""
+    keys = {pod.key for pod in pods}
+    return [obj for obj in cluster if not (isinstance(obj, Pod) and not obj.node_name and obj.key in keys)]
+
+
 def running_pods(objects: Collection[ClusterObject], selector: str = ALL) -> RunningPods:
     """The running pods of a cluster that a selector picks. Raises ConfigError for a selector that is none, or picks
     no running pod that could go elsewhere.
@@ -95,6 +146,11 @@ def without_stayers(pods: Iterable[Pod]) -> RunningPods:
 def runs(pod: Pod) -> bool:
     """Whether the pod is on a node and has not finished."""
     return bool(pod.node_name) and pod.phase not in TERMINATED
+
+
+def any_runs(objects: Iterable[ClusterObject]) -> bool:
+    """Whether some pod of a cluster does."""
+    return any(isinstance(obj, Pod) and runs(obj) for obj in objects)
 
 
 def stays(pod: Pod) -> str:

@@ -17,13 +17,13 @@ import msgspec
 import kubescheduler
 from clusterstate.cache import ClusterCache
 from clusterstate.columns import Columns
-from clusterstate.errors import DecodeError, InputError, listed
+from clusterstate.errors import InputError, listed
 from clusterstate.manifests.fields import STRICT, strictness_of
 from clusterstate.objects import ClusterObject, Pod
 from clusterstate.selectors.pod_owners import is_daemon_pod
 from clusterstate.usage import CPU, MEMORY
 from kubescheduler.api.cluster import Cluster
-from kubescheduler.comparison.running_pods import running_pods, taken_out, without_stayers
+from kubescheduler.comparison.running_pods import asked_pods, taken_out
 from kubescheduler.comparison.tracks import NOTHING_RUNS, Track
 from kubescheduler.core.decision import Decision, failures, went_on_without
 from kubescheduler.core.equal_runs import placed_in_order
@@ -33,8 +33,7 @@ from kubescheduler.engine.spec import Engine, EngineSpec, cache_for, no_notice
 from kubescheduler.extender.access import RECORD, ExtenderAccess, files_of
 from kubescheduler.extender.client import HTTPExtender
 from kubescheduler.extender.recorded_answers import forget_record
-from kubescheduler.simulation.pods_to_place import joined, read_pods_to_place
-from kubescheduler.sources.cluster_input import uid_problems
+from kubescheduler.simulation.pods_to_place import read_pods_to_place
 from kubescheduler.sweep.cases import (
     Case,
     Configuration,
@@ -184,23 +183,12 @@ def _read(case: Case, here: FileLocations, release: str) -> SweepInputs:
     validate, defaulting, gates = case.options.validate, case.options.defaulting, case.configuration.spec.gates
     how: dict[str, Any] = {"defaulting": defaulting, "validate": validate, "gates": gates}
     there = Cluster.read(*files, release=release, keep_manifests=False, **how)
-    objects = there.objects
-    if case.options.running:
-        pods = running_pods(objects, case.options.running).pods
-    elif not pod_files:
-        pods = there.pending()
-    else:
+    asked = None
+    if pod_files:
         strictness = strictness_of(validate, STRICT).under(there.strictness.accepted)
         asked = read_pods_to_place(pod_files, there, defaulting=defaulting, release=release, strictness=strictness)
-        pods = asked.pods
-        given = {pod.key for pod in pods}
-        objects = [obj for obj in objects if not (isinstance(obj, Pod) and not obj.node_name and obj.key in given)]
-        objects = joined(objects, asked.objects)
-        pods = without_stayers(pods).pods
-    known = [obj for obj in objects if isinstance(obj, Pod)]
-    if problems := list(uid_problems([*known, *(pods if pod_files else ())])):
-        raise DecodeError(problems)
-    each = taken_out(objects, pods)
+    found = asked_pods(there, release, asked, running=case.options.running)
+    each = taken_out(found.objects, found.pods)
     return SweepInputs(tuple(each.objects), tuple(each.pods), each.running)
 
 

@@ -11,7 +11,6 @@ import msgspec
 
 from clusterstate.errors import ConfigError, attempt, attempt_at, nearest
 from clusterstate.objects import ClusterObject, Pod
-from kubescheduler.api.whole_runs import without
 from kubescheduler.comparison.causes import signed
 from kubescheduler.comparison.comparing import FIRST, compare
 from kubescheduler.comparison.comparison import Comparison, headline
@@ -26,12 +25,11 @@ from kubescheduler.comparison.outcomes import (
     faults_of_tolerated,
 )
 from kubescheduler.comparison.release_steps import Timeline, timeline
-from kubescheduler.comparison.running_pods import ALL, running_pods, without_stayers
+from kubescheduler.comparison.running_pods import asked_pods
 from kubescheduler.engine.engine_flags import newest_gates
 from kubescheduler.engine.spec import Engine, EngineSpec
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.releases.names import DEFAULT_RELEASE, place
-from kubescheduler.simulation.pods_to_place import joined
 from kubescheduler.testing.named_inputs import cluster_of, pods_of, spec_of
 from kubescheduler.testing.placements import shown
 from kubescheduler.testing.running_session import judgement, note
@@ -139,19 +137,15 @@ def to_compare(  # noqa: PLR0913
     releases = [spec.release for spec in known] or [DEFAULT_RELEASE]
     gates = attempt([], newest_gates, known)
     asked: dict[str, Any] = {"validate": judged, "gates": gates, "running": True}
-    objects, picked, decoded = [], None, None
-    if shared is not None and running:
-        objects = attempt(problems, shared.objects_for, *releases) or []
-        picked = attempt(problems, running_pods, objects, ALL if running is True else running)
-    elif shared is not None and pods is not None:
-        decoded = attempt(problems, pods_of, pods, shared, *releases, **asked)
-    if shared is not None and decoded is not None:
-        picked = without_stayers(decoded.pods)
-        objects = joined(without(shared.objects_for(*releases), picked.pods), decoded.objects)
-    if picked is None or problems:
+    there = None if shared is None else attempt(problems, shared.cluster_for, *releases)
+    given = None if shared is None or pods is None else attempt(problems, pods_of, pods, shared, *releases, **asked)
+    found = None
+    if there is not None and (running or given is not None):
+        found = attempt(problems, asked_pods, there, there.release, given, running=running)
+    if found is None or problems:
         raise ConfigError(problems)
-    note(picked.notes)
-    return Compared(objects, picked.pods, known, engines, mode, frozenset(map(Cause, causes)))
+    note(found.notes)
+    return Compared(found.objects, found.pods, known, engines, mode, frozenset(map(Cause, causes)))
 
 
 def _side(

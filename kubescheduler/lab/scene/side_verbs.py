@@ -15,12 +15,11 @@ import msgspec
 from clusterstate.errors import ConfigError, InputError, listed
 from clusterstate.objects import Pod
 from kubescheduler.api.cluster import Cluster
-from kubescheduler.api.whole_runs import without
 from kubescheduler.comparison.comparing import compare
 from kubescheduler.comparison.comparison import Comparison, headline
 from kubescheduler.comparison.outcomes import Cause, Outcome, PodComparison
 from kubescheduler.comparison.release_steps import TimelineMove, timeline
-from kubescheduler.comparison.running_pods import ALL, RunningPods, running_pods
+from kubescheduler.comparison.running_pods import ALL, RunningPods, running_pods, without
 from kubescheduler.engine.engine_flags import newest_gates
 from kubescheduler.engine.spec import EngineSpec, no_notice
 from kubescheduler.extender.access import LIVE, PASS
