@@ -275,36 +275,26 @@ class PodEvent(msgspec.Struct, frozen=True, eq=False):
     """The same of the other pod."""
 
 
+@attrs.define(eq=False)
 class EventBroadcaster:
     """Writes events beside everything else, begun in the order in which they came."""
 
-    def __init__(
-        self,
-        api: ApiClient,
-        io: IoThread,
-        rules: EventRules,
-        surface: Surface,
-        *,
-        trouble: Callable[[str], None],
-        clock: WallClock | None = None,
-        rng: random.Random | None = None,
-    ) -> None:
-        self.api = api
-        """By which events are written, and nothing else."""
-        self._io = io
-        self._rules = rules
-        self._surface = surface
-        self._trouble = trouble
-        self._clock = clock or WallClock()
-        self._rng = random.Random() if rng is None else rng
-        self._series = EventSeries(rules)
-        self._spam = EventSpamFilter()
-        self._waiting: deque[Callable[[], Coroutine[Any, Any, None]]] = deque()
-        self._under_way: set[asyncio.Task[None]] = set()
-        self._writing = 0
-        self._core = False
-        self.tasks: list[asyncio.Task[None]] = []
-        """What goes on until ``stop``; for the I/O thread."""
+    api: ApiClient
+    """By which events are written, and nothing else."""
+    _io: IoThread
+    _rules: EventRules
+    _surface: Surface
+    _trouble: Callable[[str], None]
+    _clock: WallClock = attrs.field(factory=WallClock)
+    _rng: random.Random = attrs.field(factory=random.Random)
+    _series: EventSeries = attrs.field(init=False, default=attrs.Factory(lambda self: EventSeries(self._rules), True))
+    _spam: EventSpamFilter = attrs.field(factory=EventSpamFilter, init=False)
+    _waiting: deque[Callable[[], Coroutine[Any, Any, None]]] = attrs.field(factory=deque, init=False)
+    _under_way: set[asyncio.Task[None]] = attrs.field(factory=set, init=False)
+    _writing: int = attrs.field(default=0, init=False)
+    _core: bool = attrs.field(default=False, init=False)
+    tasks: list[asyncio.Task[None]] = attrs.field(factory=list, init=False)
+    """What goes on until ``stop``; for the I/O thread."""
 
     # --- from any thread ---------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
+import attrs
 import msgspec
 
 from kubescheduler.live.klog import LogLine, Severity, structured
@@ -349,31 +350,22 @@ class ElectionListener(msgspec.Struct, frozen=True, eq=False):
     """Told that the lease has to be read before it can be renewed."""
 
 
+@attrs.define(eq=False)
 class LeaderElector:
     """One candidate. ``run`` is for the I/O thread, and ends when leadership is lost or ``stop`` was called."""
 
-    def __init__(
-        self,
-        lock: ResourceLock,
-        identity: str,
-        timing: ElectionTiming,
-        rules: ElectionRules,
-        clock: WallClock,
-        listener: ElectionListener,
-        rng: random.Random | None = None,
-    ) -> None:
-        self._lock = lock
-        self._identity = identity
-        self._timing = timing
-        self._rules = rules
-        self._clock = clock
-        self._listener = listener
-        self._rng = random.Random() if rng is None else rng
-        self._seen = LeaderRecord()
-        self._seen_at = float("-inf")
-        self._stopping = asyncio.Event()
-        self.succeeds = False
-        """Whether the lock was there before it led: another may have bound pods until then."""
+    _lock: ResourceLock
+    _identity: str
+    _timing: ElectionTiming
+    _rules: ElectionRules
+    _clock: WallClock
+    _listener: ElectionListener
+    _rng: random.Random = attrs.field(factory=random.Random)
+    _seen: LeaderRecord = attrs.field(factory=LeaderRecord)
+    _seen_at: float = float("-inf")
+    _stopping: asyncio.Event = attrs.field(factory=asyncio.Event)
+    succeeds: bool = False
+    """Whether the lock was there before it led: another may have bound pods until then."""
 
     @property
     def is_leader(self) -> bool:

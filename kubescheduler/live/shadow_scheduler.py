@@ -175,41 +175,33 @@ class _Waiting:
     """The plugins that left no node when it appeared; None: it had one."""
 
 
+@attrs.define(eq=False)
 class ShadowScheduler:
     """One thread calls ``run``; ``begin`` and ``stop`` are for any."""
 
-    def __init__(
-        self,
-        ahead: PodScheduler,
-        followers: Sequence[ClusterCache],
-        inbox: Inbox,
-        judge: Callable[[Sighting], Agreement],
-        clock: WallClock,
-        *,
-        queue_order: Callable[[Iterable[Pod]], list[Pod]],
-        tell: Callable[[Agreement | None], None] = lambda _: None,
-    ) -> None:
-        """ahead: decides pods as they appear; its cache also has its own choices until the real ones are known.
-        followers: further caches, which have nothing but facts; ``judge`` may decide over them. judge: asked about
-        every end of an attempt, while all caches are what they were right before it. queue_order: the order in which
-        pods that wait at the start are decided. tell: told of each agreement; None: a pod was deleted before the real
-        scheduler had said anything of it.
-        """
-        self._ahead = ahead
-        self._cluster = FollowedCluster([ahead.cache, *followers])
-        self._inbox = inbox
-        self._judge = judge
-        self._clock = clock
-        self._queue_order = queue_order
-        self._told = tell
-        self._waiting: dict[str, _Waiting] = {}
-        self._leaving = LeavingPods()
-        self._early: dict[str, Pod] = {}
-        self._begun = False
-        self._begins = threading.Event()
-        self._stopped = threading.Event()
-        self._rests = False
-        self._asked: deque[Callable[[], None]] = deque()
+    _ahead: PodScheduler
+    """Decides pods as they appear; its cache also has its own choices until the real ones are known."""
+    _followers: Sequence[ClusterCache]
+    """Further caches, which have nothing but facts; ``judge`` may decide over them."""
+    _inbox: Inbox
+    _judge: Callable[[Sighting], Agreement]
+    """Asked about every end of an attempt, while all caches are what they were right before it."""
+    _clock: WallClock
+    _queue_order: Callable[[Iterable[Pod]], list[Pod]]
+    """The order in which pods that wait at the start are decided."""
+    _told: Callable[[Agreement | None], None] = attrs.field(default=lambda _: None, alias="tell")
+    """Told of each agreement; None: a pod was deleted before the real scheduler had said anything of it."""
+    _cluster: FollowedCluster = attrs.field(
+        init=False, default=attrs.Factory(lambda self: FollowedCluster([self._ahead.cache, *self._followers]), True)
+    )
+    _waiting: dict[str, _Waiting] = attrs.field(factory=dict, init=False)
+    _leaving: LeavingPods = attrs.field(factory=LeavingPods, init=False)
+    _early: dict[str, Pod] = attrs.field(factory=dict, init=False)
+    _begun: bool = attrs.field(default=False, init=False)
+    _begins: threading.Event = attrs.field(factory=threading.Event, init=False)
+    _stopped: threading.Event = attrs.field(factory=threading.Event, init=False)
+    _rests: bool = attrs.field(default=False, init=False)
+    _asked: deque[Callable[[], None]] = attrs.field(factory=deque, init=False)
 
     @property
     def undecided(self) -> int:

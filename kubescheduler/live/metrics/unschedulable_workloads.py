@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
+import attrs
 import msgspec
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
@@ -72,27 +73,21 @@ def in_thread(work: Callable[[], None]) -> None:
     threading.Thread(target=work, name="hints", daemon=True).start()
 
 
+@attrs.define(eq=False)
 class WorkloadHints:
     """Hints for the workloads that it is asked about. Any thread may ask."""
 
-    def __init__(
-        self,
-        search: Search,
-        beside: RestingLoop,
-        clock: WallClock,
-        raised: Callable[[str, BaseException], None],
-        begin: Callable[[Callable[[], None]], None] = in_thread,
-    ) -> None:
-        """raised: is called with what nobody foresaw. begin: has a search made."""
-        self._search = search
-        self._beside = beside
-        self._clock = clock
-        self._raised = raised
-        self._begin = begin
-        self._lock = threading.Lock()
-        self._known: Mapping[Workload, KnownHint] = {}
-        self._due = -1.0
-        self._wakes = threading.Event()
+    _search: Search
+    _beside: RestingLoop
+    _clock: WallClock
+    _raised: Callable[[str, BaseException], None]
+    """Is called with what nobody foresaw."""
+    _begin: Callable[[Callable[[], None]], None] = in_thread
+    """Has a search made."""
+    _lock: threading.Lock = attrs.field(factory=threading.Lock, init=False)
+    _known: Mapping[Workload, KnownHint] = attrs.field(factory=dict, init=False)
+    _due: float = attrs.field(default=-1.0, init=False)
+    _wakes: threading.Event = attrs.field(factory=threading.Event, init=False)
 
     def of(self, pods: Mapping[Workload, Pod]) -> dict[Workload, KnownHint]:
         """What is known; a search for the first of the workloads begins if one is due. pods: one of each workload."""

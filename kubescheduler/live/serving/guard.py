@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+import attrs
 import msgspec
 
 from kubescheduler.live.klog import LogLine, error_line, structured
@@ -101,23 +102,16 @@ class ReviewApi(msgspec.Struct, frozen=True, eq=False):
     """Version → the members of the spec that it calls otherwise than the last version does."""
 
 
+@attrs.define(eq=False)
 class ReviewClient:
     """Asks for one kind of review. For the I/O thread."""
 
-    def __init__(
-        self,
-        client: ApiClient,
-        api: ReviewApi,
-        clock: WallClock,
-        rng: random.Random,
-        observer: AccessObserver | None = None,
-    ) -> None:
-        self._client = client
-        self._api = api
-        self._clock = clock
-        self._rng = rng
-        self._observer = observer or AccessObserver()
-        self._version = 0
+    _client: ApiClient
+    _api: ReviewApi
+    _clock: WallClock
+    _rng: random.Random
+    _observer: AccessObserver = attrs.field(factory=AccessObserver)
+    _version: int = attrs.field(default=0, init=False)
 
     async def ask(self, spec: Mapping[str, Any], status: Mapping[str, Any]) -> dict[str, Any]:
         """The status of a review. status: what the empty one says. Raises ApiError once all tries failed."""
@@ -248,27 +242,18 @@ class TokenAuthenticator:
         return answer
 
 
+@attrs.define(eq=False)
 class Authenticator:
     """The first credential that is taken counts; one that is not taken, and no other that is, is nobody."""
 
-    def __init__(
-        self,
-        trust: Callable[[], ClientTrust],
-        tokens: TokenAuthenticator | None,
-        clock: WallClock,
-        *,
-        credential_id: bool,
-        observer: AccessObserver | None = None,
-    ) -> None:
-        """trust: what counts now. tokens: None where nobody can be asked; tokens are passed over then.
-
-        credential_id: see ``certified_user``.
-        """
-        self._trust = trust
-        self._tokens = tokens
-        self._clock = clock
-        self._credential_id = credential_id
-        self._observer = observer or AccessObserver()
+    _trust: Callable[[], ClientTrust]
+    """What counts now."""
+    _tokens: TokenAuthenticator | None
+    """None where nobody can be asked; tokens are passed over then."""
+    _clock: WallClock
+    _credential_id: bool = attrs.field(kw_only=True)
+    """See ``certified_user``."""
+    _observer: AccessObserver = attrs.field(factory=AccessObserver)
 
     async def authenticate(self, chain: Sequence[Certificate], headers: Iterable[tuple[str, str]]) -> UserInfo:
         """chain: the client's certificate and those that it sent with it; none: empty. Raises AuthenticationError."""
@@ -397,25 +382,16 @@ class Guard:
         return None
 
 
+@attrs.define(eq=False)
 class DelegatingGuard(Guard):
     """The API server says who somebody is, and what they may: the secure port."""
 
-    def __init__(
-        self,
-        authenticator: Authenticator,
-        authorizer: Authorizer,
-        refused: Refused,
-        log: Callable[[LogLine], None],
-        clock: WallClock,
-        *,
-        observer: AccessObserver | None = None,
-    ) -> None:
-        self._authenticator = authenticator
-        self._authorizer = authorizer
-        self._refused = refused
-        self._log = log
-        self._clock = clock
-        self._observer = observer or AccessObserver()
+    _authenticator: Authenticator
+    _authorizer: Authorizer
+    _refused: Refused
+    _log: Callable[[LogLine], None]
+    _clock: WallClock
+    _observer: AccessObserver = attrs.field(factory=AccessObserver)
 
     async def refusal(
         self, request: HttpRequest, chain: Sequence[Certificate], headers: Iterable[tuple[str, str]]

@@ -20,6 +20,7 @@ from http import HTTPStatus
 from typing import cast
 from urllib.parse import parse_qs, unquote
 
+import attrs
 import httptools
 import msgspec
 
@@ -280,30 +281,21 @@ def shown_address(listener: socket.socket) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
+@attrs.define(eq=False)
 class HttpServer:
     """Serves pages to whom a guard lets pass. Everything but the constructor is for the I/O thread."""
 
-    def __init__(
-        self,
-        listener: socket.socket,
-        routes: Routes,
-        guard: Guard,
-        *,
-        tls: TlsContexts | None = None,
-        log: Callable[[LogLine], None] = lambda _: None,
-        limits: ServingLimits | None = None,
-    ) -> None:
-        """tls: None for plain HTTP."""
-        self.listener = listener
-        """Closed by ``stop``."""
-        self.limits = ServingLimits() if limits is None else limits
-        self.connections: dict[ServedConnection, None] = {}
-        """Those there are; who has waited longest comes first."""
-        self._routes = routes
-        self._guard = guard
-        self._tls = tls
-        self._log = log
-        self._server: asyncio.Server | None = None
+    listener: socket.socket
+    """Closed by ``stop``."""
+    _routes: Routes
+    _guard: Guard
+    _tls: TlsContexts | None = None
+    """None for plain HTTP."""
+    _log: Callable[[LogLine], None] = lambda _: None
+    limits: ServingLimits = attrs.field(factory=ServingLimits)
+    connections: dict[ServedConnection, None] = attrs.field(factory=dict, init=False)
+    """Those there are; who has waited longest comes first."""
+    _server: asyncio.Server | None = attrs.field(default=None, init=False)
 
     async def start(self) -> None:
         """Answers from now on."""

@@ -43,7 +43,7 @@ def page(request: HttpRequest) -> HttpAnswer:
 class Served:
     """A server with one page, and its log."""
 
-    def __init__(self, io: IoThread, limits: ServingLimits | None, *, secure: bool = False) -> None:
+    def __init__(self, io: IoThread, limits: ServingLimits, *, secure: bool = False) -> None:
         self.log: list[LogLine] = []
         routes = Routes({"/page": page, "/broken": lambda _: text_answer("", 999)})
         tls = TlsContexts(TlsSettings(), self_signed("127.0.0.1", EPOCH)) if secure else None
@@ -75,7 +75,7 @@ def whole(connection: socket.socket) -> bytes:
 
 @contextmanager
 def served(io: IoThread, limits: ServingLimits | None = None, *, secure: bool = False) -> Iterator[Served]:
-    found = Served(io, limits, secure=secure)
+    found = Served(io, limits or ServingLimits(), secure=secure)
     io.wait(found.server.start())
     try:
         yield found
