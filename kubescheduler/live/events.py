@@ -79,26 +79,6 @@ def valid_name(name: str, nanoseconds: int) -> str:
     return text if fits else str(uuid.uuid4())
 
 
-def no_source(_: str) -> Document:
-    """An empty one."""
-    return {}
-
-
-def component_source(controller: str) -> Document:
-    """The controller as the component."""
-    return {"component": controller}
-
-
-def series(count: int, last: str) -> Document:
-    """How often, and when last."""
-    return {"count": count, "lastObservedTime": last}
-
-
-def series_with_state(count: int, last: str) -> Document:
-    """The same, with a member that v1beta1 has (1.16)."""
-    return {"count": count, "lastObservedTime": last, "state": ""}
-
-
 REFRESH = 30 * 60.0
 """Seconds after which a series that goes on is written anew."""
 FINISHED = 6 * 60.0

@@ -143,47 +143,12 @@ class InformerRules(msgspec.Struct, frozen=True, eq=False):
     """What becomes of a manifest before it is kept; None: nothing."""
 
 
-def list_version_1_16(known: str, newest: bool) -> str | None:  # noqa: ARG001
-    """Whatever the server's cache has."""
-    return "0"
-
-
-def list_version_1_20(known: str, newest: bool) -> str | None:
-    """At least what is known already, or the newest when that is too old."""
-    return "" if newest else known or "0"
-
-
-def list_version_1_36(known: str, newest: bool) -> str | None:
-    """As 1.20; a list is read only where a stream is refused."""
-    return None if newest else known or "0"
-
-
-def watches_again_1_16(error: ApiError) -> bool:
-    """A server that is gone for a moment."""
-    return error.refused
-
-
-def watches_again_1_36(error: ApiError) -> bool:
-    """Also one that has too much to do."""
-    return error.refused or error.code == 429
-
-
-def fixed_pauses(_: WallClock, __: random.Random) -> Pauses:
-    """A second each."""
-    return Pauses()
-
-
 def without_managed_fields(manifest: Manifest) -> Manifest:
     """Who wrote which field is of no use to a scheduler, and half of a pod. Upstream: newPodInformer's trim."""
     metadata = manifest.get("metadata")
     if not isinstance(metadata, dict) or "managedFields" not in metadata:
         return manifest
     return {**manifest, "metadata": {key: value for key, value in metadata.items() if key != "managedFields"}}
-
-
-def trouble_1_16(kind: str, error: str) -> str:
-    """Upstream's text."""
-    return f"Failed to list *v1.{kind}: {error}"
 
 
 def trouble_1_36(kind: str, error: str) -> str:

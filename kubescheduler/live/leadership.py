@@ -231,11 +231,6 @@ REMOVED = frozenset(KINDS_1_20) - {"leases"}
 """The locks that 1.36 does not have any more."""
 
 
-def no_lock_1_16(name: str) -> str:
-    """The text of 1.16 and 1.20 for a type of lock that does not exist."""
-    return f"couldn't create resource lock: Invalid lock-type {name}"
-
-
 def no_lock_1_36(name: str) -> str:
     """The same of 1.36."""
     text = f"{name} lock is removed, migrate to leases" if name in REMOVED else f"Invalid lock-type {name}"

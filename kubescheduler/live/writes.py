@@ -144,19 +144,9 @@ def patch_1_36(pod: Pod, status: Mapping[str, Any], now: str) -> StatusWrite | N
     return patch_1_20(pod, status, now)
 
 
-def never(_: ApiError) -> bool:
-    """Nothing is tried again."""
-    return False
-
-
 def nominates(status: Mapping[str, Any]) -> bool:
     """Whether a pod gets a nominated node: 1.16 reads the preemptor again before that. Upstream: GetUpdatedPod."""
     return bool(status.get("nominatedNodeName"))
-
-
-def never_reads(_: Mapping[str, Any]) -> bool:
-    """Patches need nothing but what changes."""
-    return False
 
 
 def passing(error: ApiError) -> bool:

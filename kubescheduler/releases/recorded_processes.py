@@ -58,13 +58,13 @@ def process_1_16() -> ProcessRules:
     from kubescheduler.live.process import release_live
 
     return release_live.ProcessRules(
-        started=release_live.started_1_16,
+        started=lambda version: LogLine(Severity.INFO, f"Version: {version}", 1),
         lost=LogLine(Severity.FATAL, "leaderelection lost"),
         lost_status=255,
         ended=LogLine(Severity.INFO, "requested to terminate, exiting"),
-        failed=release_live.failed_bare,
-        raised=release_live.raised_bare,
-        wrote=release_live.wrote_1_16,
+        failed=lambda _: None,
+        raised=lambda doing, text: f"{doing}: {text}".rstrip(),
+        wrote=lambda path: LogLine(Severity.INFO, f"Wrote configuration to: {path}"),
         no_server=f"{release_live.NEITHER} Using default API client. This might not work.",
         no_configuration=release_live.NOTHING,
         version_first=True,
@@ -91,20 +91,20 @@ def live_1_16() -> LiveRelease:
         informers=informer_rules.InformerRules(
             kinds=KINDS_1_16,
             streams_first=False,
-            list_version=informer_rules.list_version_1_16,
+            list_version=lambda _, __: "0",  # whatever the server's cache has
             asks_newest_when_expired=False,
-            watches_again=informer_rules.watches_again_1_16,
-            pauses=informer_rules.fixed_pauses,
-            trouble=informer_rules.trouble_1_16,
+            watches_again=lambda error: error.refused,
+            pauses=lambda _, __: informer_rules.Pauses(),
+            trouble=lambda kind, error: f"Failed to list *v1.{kind}: {error}",
         ),
-        writes=writes.WriteRules(writes.put_1_16, writes.nominates, scheduler_servers.STAMPED, (), writes.never),
+        writes=writes.WriteRules(writes.put_1_16, writes.nominates, scheduler_servers.STAMPED, (), lambda _: False),
         events=events.EventRules(
             group_version="events.k8s.io/v1beta1",
             discovery_timeout="32s",
             metadata=scheduler_servers.STAMPED,
-            source=events.component_source,
+            source=lambda controller: {"component": controller},
             first_count=1,
-            series=events.series_with_state,
+            series=lambda count, last: {"count": count, "lastObservedTime": last, "state": ""},
             by_type=False,
             name=events.plain_name,
             says_related=True,
@@ -112,7 +112,7 @@ def live_1_16() -> LiveRelease:
         ),
         election=leadership.ElectionRules(trusts_record=False, fast_path=False, log=leadership.log_1_16),
         locks=leadership.KINDS,
-        no_lock=leadership.no_lock_1_16,
+        no_lock=lambda name: f"couldn't create resource lock: Invalid lock-type {name}",
         lock_timeout=1.0,
         lock="endpoints",
         serving=scheduler_servers.ServingRules(
@@ -133,7 +133,7 @@ def live_1_16() -> LiveRelease:
         metrics=metrics_1_16(),
         flags=flags_1_16()[1],
         faults=release_live.faults_1_16,
-        loaded_faults=release_live.no_loaded_faults,
+        loaded_faults=lambda _: iter(()),  # no flag overrides a file
         process=process_1_16(),
         attempts=log_lines.LINES_1_16,
         dumps=log_lines.DumpLines(
@@ -149,8 +149,9 @@ def live_1_16() -> LiveRelease:
 @cache
 def live_1_20() -> LiveRelease:
     """Its process."""
-    from kubescheduler.live import events, writes
-    from kubescheduler.live.informer_rules import KINDS_1_20, GrowingPauses, list_version_1_20
+    from kubescheduler.live import writes
+    from kubescheduler.live.informer_rules import KINDS_1_20, GrowingPauses
+    from kubescheduler.live.klog import LogLine, Severity, structured
     from kubescheduler.live.leadership import KINDS_1_20 as LOCKS_1_20
     from kubescheduler.live.leadership import log_1_20
     from kubescheduler.live.metrics.loop_metrics import NAMES_1_20, LoopMetrics
@@ -168,16 +169,18 @@ def live_1_20() -> LiveRelease:
         informers=replace(
             older.informers,
             kinds=KINDS_1_20,
-            list_version=list_version_1_20,
+            list_version=lambda known, newest: "" if newest else known or "0",
             asks_newest_when_expired=True,
             pauses=GrowingPauses,
         ),
-        writes=replace(older.writes, status=writes.patch_1_20, reads_first=writes.never_reads),
+        writes=replace(
+            older.writes, status=writes.patch_1_20, reads_first=lambda _: False
+        ),  # patches need only what changes
         events=replace(
             older.events,
             group_version="events.k8s.io/v1",
-            source=events.no_source,
-            series=events.series,
+            source=lambda _: {},
+            series=lambda count, last: {"count": count, "lastObservedTime": last},
             by_type=True,
         ),
         election=replace(older.election, log=log_1_20),
@@ -209,8 +212,8 @@ def live_1_20() -> LiveRelease:
         faults=release_live.faults_1_20,
         process=replace(
             older.process,
-            started=release_live.started_1_20,
-            wrote=release_live.wrote_1_20,
+            started=lambda version: LogLine(Severity.INFO, f"Starting Kubernetes Scheduler version {version}", 1),
+            wrote=lambda path: LogLine(Severity.INFO, structured("Wrote configuration", file=path)),
             goes_on_with_arguments=False,
         ),
         attempts=log_lines.LINES_STRUCTURED,
@@ -243,12 +246,12 @@ def process_1_36(older: ProcessRules) -> ProcessRules:
 
     return replace(
         older,
-        started=release_live.started_1_36,
+        started=lambda version: LogLine(Severity.INFO, structured("Starting Kubernetes Scheduler", version=version)),
         lost=LogLine(Severity.ERROR, structured("Leaderelection lost")),
         lost_status=1,
         ended=LogLine(Severity.INFO, structured("Requested to terminate, exiting")),
-        failed=release_live.failed_1_36,
-        raised=release_live.raised_structured,
+        failed=lambda text: LogLine(Severity.ERROR, structured("command failed", err=text)),
+        raised=lambda doing, text: structured("Observed a panic", doing=doing, err=text.rstrip()),
         no_server=f"{release_live.NEITHER}  Using the inClusterConfig.  This might not work.",
         no_configuration=f"{release_live.NOTHING}, try setting KUBERNETES_MASTER environment variable",
         version_first=False,
@@ -259,6 +262,7 @@ def process_1_36(older: ProcessRules) -> ProcessRules:
 @cache
 def live_1_36() -> LiveRelease:
     """Its process."""
+    from kubescheduler.config.format_1_36 import election_errors_1_25
     from kubescheduler.live import informer_rules, leadership, writes
     from kubescheduler.live.events import valid_name
     from kubescheduler.live.informer_rules import KINDS_1_36
@@ -276,8 +280,8 @@ def live_1_36() -> LiveRelease:
             older.informers,
             kinds=KINDS_1_36,
             streams_first=True,
-            list_version=informer_rules.list_version_1_36,
-            watches_again=informer_rules.watches_again_1_36,
+            list_version=lambda known, newest: None if newest else known or "0",
+            watches_again=lambda error: error.refused or error.code == 429,
             trouble=informer_rules.trouble_1_36,
             prepare=informer_rules.without_managed_fields,
         ),
@@ -316,7 +320,7 @@ def live_1_36() -> LiveRelease:
         metrics=metrics_1_36(older.metrics),
         flags=flags_1_36()[1],
         faults=release_live.faults_1_36,
-        loaded_faults=release_live.loaded_faults_1_36,
+        loaded_faults=lambda election: election_errors_1_25(election, ("leases",)),
         process=process_1_36(older.process),
         dumps=log_lines.DumpLines(
             started=LogLine(Severity.INFO, structured("Cache comparer started"), log_lines.STEPS),

@@ -8,13 +8,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import msgspec
 
 from kubescheduler.config.format_1_20 import election_errors_1_20
-from kubescheduler.config.format_1_36 import election_errors_1_25
 from kubescheduler.framework.contract.profile import LeaderElection
 from kubescheduler.framework.field_errors import FieldError, invalid, required
 from kubescheduler.live.events import EventRules
 from kubescheduler.live.flags import Flag, FlagValues
 from kubescheduler.live.informer_rules import InformerRules
-from kubescheduler.live.klog import LogLine, Severity, structured
+from kubescheduler.live.klog import LogLine, structured
 from kubescheduler.live.leadership import ElectionRules, LockKind
 from kubescheduler.live.metrics.process_metrics import ReleaseMetrics
 from kubescheduler.live.process.log_lines import AttemptLines, DumpLines
@@ -51,52 +50,8 @@ class ProcessRules(msgspec.Struct, frozen=True, eq=False):
     """Of the positional arguments: what is said of them."""
 
 
-def started_1_16(version: str) -> LogLine:
-    """Of 1.16."""
-    return LogLine(Severity.INFO, f"Version: {version}", 1)
-
-
-def started_1_20(version: str) -> LogLine:
-    """Of 1.20."""
-    return LogLine(Severity.INFO, f"Starting Kubernetes Scheduler version {version}", 1)
-
-
-def started_1_36(version: str) -> LogLine:
-    """Of 1.36."""
-    return LogLine(Severity.INFO, structured("Starting Kubernetes Scheduler", version=version))
-
-
-def raised_bare(doing: str, text: str) -> str:
-    """Of 1.16 and 1.20."""
-    return f"{doing}: {text}".rstrip()
-
-
-def raised_structured(doing: str, text: str) -> str:
-    """Of 1.36."""
-    return structured("Observed a panic", doing=doing, err=text.rstrip())
-
-
-def wrote_1_16(path: str) -> LogLine:
-    """Of 1.16."""
-    return LogLine(Severity.INFO, f"Wrote configuration to: {path}")
-
-
-def wrote_1_20(path: str) -> LogLine:
-    """Of 1.20 and 1.36."""
-    return LogLine(Severity.INFO, structured("Wrote configuration", file=path))
-
-
 NEITHER = "Neither --kubeconfig nor --master was specified."
 NOTHING = "invalid configuration: no configuration has been provided"
-
-
-def failed_bare(_: str) -> None:
-    """1.16 and 1.20 write the bare text."""
-
-
-def failed_1_36(text: str) -> LogLine:
-    """Of 1.36."""
-    return LogLine(Severity.ERROR, structured("command failed", err=text))
 
 
 def arguments_1_36(arguments: tuple[str, ...]) -> str:
@@ -136,16 +91,6 @@ def faults_1_20(flags: FlagValues, election: LeaderElection) -> list[str]:
 def faults_1_36(flags: FlagValues, election: LeaderElection) -> list[str]:  # noqa: ARG001
     """1.36 looks at the election of its own defaults here, which has no fault."""
     return [*port_problems(flags), *_hidden_1_36(flags)]
-
-
-def loaded_faults_1_36(election: LeaderElection) -> Iterator[FieldError]:
-    """What 1.36 finds in the election of a file, with the flags that override it."""
-    return election_errors_1_25(election, ("leases",))
-
-
-def no_loaded_faults(_: LeaderElection) -> Iterator[FieldError]:
-    """1.16 and 1.20 let no flag override a file."""
-    return iter(())
 
 
 def _address(flags: FlagValues) -> Iterator[str]:
