@@ -290,7 +290,7 @@ class ApiClient:
         opened = False
         try:
             async with asyncio.timeout(longest), self._stream() as stream:
-                code = await stream.send(request)
+                code = await stream.begin(request)
                 opened = True
                 self._observer.watched("GET", self.access.host, str(code))
                 if code > 299:

@@ -3,8 +3,7 @@ clients, and those whose answers are read while they arrive. Read ``HttpConnecti
 
 httptools reads the answers. A general client does for every request what requests to one server need once: that is
 three quarters of what a binding costs. A server sends each event of a watch as a piece of its own, so that reading a
-large cluster is one small piece after the other: they are decrypted side by side into one buffer, and taken out of it
-together.
+large cluster is one small piece after the other: those that arrive together are taken together.
 """
 
 from __future__ import annotations
@@ -71,142 +70,8 @@ class GatheredReads:
         return False
 
 
-ROOM = 1 << 17
-"""Bytes that are taken from the connection at once."""
 MOST = 1 << 20
 """Bytes that wait to be taken, above which the server has to wait."""
-
-
-class HttpStream(asyncio.BufferedProtocol):
-    """Sends one request. Everything is for the event loop that the connection was made on."""
-
-    def __init__(self) -> None:
-        self._transport: asyncio.Transport | None = None
-        self._reads: GatheredReads | None = None
-        self._parser = httptools.HttpResponseParser(self)
-        self._room = memoryview(bytearray(ROOM))
-        self._pieces: list[bytes] = []
-        self._waiting = 0
-        self._arrived = asyncio.Event()
-        self._status = 0
-        self._by_end = self._ended = False
-        self._error: Exception | None = None
-
-    async def send(self, request: bytes) -> int:
-        """Sends a whole request; the HTTP status of its answer, of which the rest follows.
-
-        Raises OSError or IncompleteReadError when the connection breaks before.
-        """
-        assert self._transport is not None
-        self._transport.write(request)
-        while not self._status:
-            await self._more()
-        return self._status
-
-    async def read(self) -> bytes:
-        """What is left of the answer. Raises OSError or IncompleteReadError when the connection breaks."""
-        return b"".join([piece async for piece in self._batches()])
-
-    async def lines(self) -> AsyncIterator[list[bytes]]:
-        """The whole lines of what arrives, without their ends, those together that arrive together; empty ones are
-        passed over. Raises OSError or IncompleteReadError when the connection breaks.
-        """
-        rest = b""
-        async for piece in self._batches():
-            *lines, rest = (rest + piece).split(b"\n") if rest else piece.split(b"\n")
-            whole = [line for line in lines if line]
-            if whole:
-                yield whole
-
-    def end(self) -> None:
-        """Ends the connection, saying good-bye."""
-        if self._transport is not None:
-            self._transport.close()
-
-    async def _batches(self) -> AsyncIterator[bytes]:
-        """What has arrived, joined, until the answer ends. A break is raised after what came before it."""
-        assert self._transport is not None
-        while True:
-            while not self._pieces:
-                if self._ended:
-                    return
-                await self._more()
-            pieces, self._pieces = self._pieces, []
-            if self._waiting > MOST:
-                self._transport.resume_reading()
-            self._waiting = 0
-            yield b"".join(pieces)
-
-    async def _more(self) -> None:
-        """Waits until something happens. Raises what broke the connection, once."""
-        if self._error is not None:
-            try:
-                raise self._error
-            finally:
-                self._error, self._ended = None, True  # what is raised has this connection
-        self._arrived.clear()
-        await self._arrived.wait()
-
-    # --- called by the event loop --------------------------------------------------------------
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The connection is there."""
-        self._transport = cast("asyncio.Transport", transport)
-        self._reads = GatheredReads(self._transport)
-
-    def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002
-        """Where the next bytes go."""
-        return self._room
-
-    def buffer_updated(self, nbytes: int) -> None:
-        """So many bytes arrived. What is no HTTP ends the connection."""
-        assert self._transport is not None
-        assert self._reads is not None
-        self._reads.arrived(nbytes)
-        try:
-            self._parser.feed_data(self._room[:nbytes])
-        except httptools.HttpParserError as error:
-            self._error = self._error or ConnectionError(f"malformed HTTP response: {error}")
-            self._transport.abort()
-        if self._waiting > MOST:
-            self._transport.pause_reading()
-        self._arrived.set()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """The connection is gone: the end of an answer that does not say how long it is, else its failure."""
-        if self._by_end and exc is None:
-            self._ended = True
-        elif not self._ended:
-            self._error = self._error or exc or asyncio.IncompleteReadError(b"", None)
-        self._arrived.set()
-        del self._parser  # it has this connection: neither would be freed before a full garbage collection
-
-    # --- called by the parser ------------------------------------------------------------------
-
-    def on_message_begin(self) -> None:
-        """An answer begins; its end is that of the connection unless a header says otherwise."""
-        self._by_end = True
-
-    def on_header(self, name: bytes, value: bytes) -> None:  # noqa: ARG002
-        """A header of the answer."""
-        if name.lower() in (b"content-length", b"transfer-encoding"):
-            self._by_end = False
-
-    def on_headers_complete(self) -> None:
-        """The body comes next; an answer that only says that another will follow (1xx) is passed over."""
-        code = self._parser.get_status_code()
-        if code >= 200:
-            self._status = code
-
-    def on_body(self, body: bytes) -> None:
-        """A piece of the body."""
-        self._pieces.append(body)
-        self._waiting += len(body)
-
-    def on_message_complete(self) -> None:
-        """The answer is whole."""
-        if self._status:
-            self._ended = True
 
 
 class HttpConnection(asyncio.Protocol):
@@ -215,39 +80,51 @@ class HttpConnection(asyncio.Protocol):
     def __init__(self) -> None:
         self._transport: asyncio.Transport | None = None
         self._parser = httptools.HttpResponseParser(self)
-        self._answer: asyncio.Future[ApiAnswer] | None = None
+        self._happens: asyncio.Future[None] | None = None
+        self._reusable = self._ended = True
+        self._error: Exception | None = None
         self._headers: dict[str, str] = {}
-        self._body: list[bytes] = []
-        self._begun = self._by_end = False
-        self._reusable = True
+        self._pieces: list[bytes] = []
+        self._waiting = self._status = 0
+        self._by_end = False
+        self.heard = False
+        """Whether anything of the answer to the last request has arrived."""
 
     @property
     def is_open(self) -> bool:
         """Whether another request may be sent."""
         return self._reusable and self._transport is not None and not self._transport.is_closing()
 
-    @property
-    def heard(self) -> bool:
-        """Whether anything of the answer to the last request has arrived."""
-        return self._begun
-
     async def send(self, request: bytes) -> ApiAnswer:
         """Sends a whole request; its answer, whatever its status.
 
         Raises OSError or IncompleteReadError when the connection breaks. A request that is given up ends it too.
         """
-        assert self._transport is not None
-        self._headers, self._body = {}, []
-        self._begun = self._by_end = False
-        self._answer = asyncio.get_running_loop().create_future()
-        self._transport.write(request)
         try:
-            return await self._answer
+            return ApiAnswer(await self.begin(request), await self.read(), self._headers)
         except asyncio.CancelledError:
             self.close()
             raise
-        finally:
-            self._answer = None  # its error has this connection
+
+    async def begin(self, request: bytes) -> int:
+        """Sends a whole request; the HTTP status of its answer, of which the rest follows.
+
+        Raises OSError or IncompleteReadError when the connection breaks before.
+        """
+        assert self._transport is not None
+        self._headers, self._status = {}, 0
+        self.heard = self._by_end = self._ended = False
+        self._transport.write(request)
+        while not self._status:
+            await self._more()
+        return self._status
+
+    async def read(self) -> bytes:
+        """What is left of the answer. Raises OSError or IncompleteReadError when the connection breaks."""
+        parts = []
+        while part := await self._arriving():
+            parts.append(part)
+        return b"".join(parts)
 
     def close(self) -> None:
         """Ends the connection at once."""
@@ -261,6 +138,33 @@ class HttpConnection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.close()
 
+    async def _arriving(self) -> bytes:
+        """What has arrived; empty once the answer has ended. A break is raised after what came before it."""
+        assert self._transport is not None
+        while not self._pieces:
+            if self._ended:
+                return b""
+            await self._more()
+        pieces, self._pieces = self._pieces, []
+        if self._waiting > MOST:
+            self._transport.resume_reading()
+        self._waiting = 0
+        return b"".join(pieces)
+
+    async def _more(self) -> None:
+        """Waits until something happens. Raises what broke the connection, once."""
+        if self._error is not None:
+            try:
+                raise self._error
+            finally:
+                self._error, self._ended = None, True  # what is raised has this connection
+        self._happens = asyncio.get_running_loop().create_future()
+        await self._happens
+
+    def _wake(self) -> None:
+        if self._happens is not None and not self._happens.done():
+            self._happens.set_result(None)
+
     # --- called by the event loop --------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -269,23 +173,28 @@ class HttpConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Something arrived. What nobody asked for, or is no HTTP, ends the connection."""
-        if self._answer is None or self._answer.done():
+        assert self._transport is not None
+        if self._ended:
             self.close()
             return
-        self._begun = True
+        self.heard = True
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserError as error:
-            self._fail(ConnectionError(f"malformed HTTP response: {error}"))
+            self._error = self._error or ConnectionError(f"malformed HTTP response: {error}")
             self.close()
+        if self._waiting > MOST:
+            self._transport.pause_reading()
+        self._wake()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection is gone: the end of an answer that does not say how long it is, else its failure."""
         self._reusable = False
         if self._by_end and exc is None:
-            self._settle()
-        else:
-            self._fail(asyncio.IncompleteReadError(b"", None) if exc is None else exc)
+            self._ended = True
+        elif not self._ended:
+            self._error = self._error or exc or asyncio.IncompleteReadError(b"", None)
+        self._wake()
         del self._parser  # it has this connection: neither would be freed before a full garbage collection
 
     # --- called by the parser ------------------------------------------------------------------
@@ -295,29 +204,48 @@ class HttpConnection(asyncio.Protocol):
         self._headers[name.decode("latin-1").title()] = value.decode("latin-1")
 
     def on_headers_complete(self) -> None:
-        """The body comes next."""
-        self._by_end = not {"Content-Length", "Transfer-Encoding"} & self._headers.keys()
+        """The body comes next; it ends with the connection unless a header says otherwise."""
+        if self._parser.get_status_code() >= 200:
+            self._status = self._parser.get_status_code()
+            self._by_end = not {"Content-Length", "Transfer-Encoding"} & self._headers.keys()
 
     def on_body(self, body: bytes) -> None:
-        """A part of the body."""
-        self._body.append(body)
+        """A piece of the body."""
+        self._pieces.append(body)
+        self._waiting += len(body)
 
     def on_message_complete(self) -> None:
         """An answer is whole; one that only says that another will follow (1xx) is passed over."""
-        if self._parser.get_status_code() < 200:
-            self._headers, self._body = {}, []
+        if not self._status:
+            self._headers = {}
             return
         self._reusable = self._parser.should_keep_alive()
-        self._settle()
+        self._ended = True
 
-    def _settle(self) -> None:
-        self._by_end = False
-        if self._answer is not None and not self._answer.done():
-            self._answer.set_result(ApiAnswer(self._parser.get_status_code(), b"".join(self._body), self._headers))
 
-    def _fail(self, error: Exception) -> None:
-        if self._answer is not None and not self._answer.done():
-            self._answer.set_exception(error)
+class HttpStream(HttpConnection):
+    """A connection for one request whose answer is read while it arrives."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The connection is there."""
+        super().connection_made(transport)
+        self._reads = GatheredReads(cast("asyncio.Transport", transport))
+
+    def data_received(self, data: bytes) -> None:
+        """Something arrived, and more may be waited for."""
+        self._reads.arrived(len(data))
+        super().data_received(data)
+
+    async def lines(self) -> AsyncIterator[list[bytes]]:
+        """The whole lines of what arrives, without their ends, those together that arrive together; empty ones are
+        passed over. Raises OSError or IncompleteReadError when the connection breaks.
+        """
+        rest = b""
+        while piece := await self._arriving():
+            *lines, rest = (rest + piece).split(b"\n") if rest else piece.split(b"\n")
+            whole = [line for line in lines if line]
+            if whole:
+                yield whole
 
 
 QUIET, BETWEEN, TIMES = 30, 5, 3
@@ -349,7 +277,7 @@ DIALLING = 30.0
 RACE = 0.25
 """Seconds after which a server's next address is tried beside the one that does not answer."""
 
-Carrier = TypeVar("Carrier", HttpConnection, HttpStream)
+Carrier = TypeVar("Carrier", bound=HttpConnection)
 """What reads the answers of a connection."""
 
 BROKEN = (OSError, asyncio.IncompleteReadError)
@@ -367,7 +295,7 @@ class HttpConnections:
         self._observer = observer or RestObserver()
         self._clock = clock or WallClock()
         self._idle: list[tuple[HttpConnection, float]] = []
-        self._all: set[HttpConnection | HttpStream] = set()
+        self._all: set[HttpConnection] = set()
         self._way: tuple[str, ssl.SSLContext | bool] | None = None
         self._trusted: ssl.SSLContext | None = None
 
@@ -430,7 +358,7 @@ class HttpConnections:
             self._drop(connection)
         return None
 
-    def _drop(self, connection: HttpConnection | HttpStream) -> None:
+    def _drop(self, connection: HttpConnection) -> None:
         self._all.discard(connection)
         connection.end()
 

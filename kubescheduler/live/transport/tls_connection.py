@@ -14,14 +14,17 @@ from typing import Any, cast
 RECORD = 1 << 14
 """Bytes that TLS puts together at most."""
 
-Inner = asyncio.Protocol | asyncio.BufferedProtocol
-
 
 class TlsConnection(asyncio.Protocol, asyncio.Transport):
     """To the connection it is the protocol, to the inner protocol the transport. For one event loop."""
 
     def __init__(
-        self, inner: Inner, context: ssl.SSLContext, *, server_side: bool = False, hostname: str | None = None
+        self,
+        inner: asyncio.Protocol,
+        context: ssl.SSLContext,
+        *,
+        server_side: bool = False,
+        hostname: str | None = None,
     ) -> None:
         """hostname: for which the server's certificate has to be, where the context looks at it."""
         super().__init__()
@@ -101,10 +104,6 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
 
     def _hand_on(self) -> None:
         """What has arrived goes to the inner protocol, as much as there is at once. Raises SSLError."""
-        if isinstance(self.inner, asyncio.BufferedProtocol):
-            while self._fill(self.inner):
-                pass
-            return
         pieces: list[bytes] = []
         over = False
         try:
@@ -118,24 +117,6 @@ class TlsConnection(asyncio.Protocol, asyncio.Transport):
                 self.inner.data_received(b"".join(pieces))
         if over:
             self.close()
-
-    def _fill(self, inner: asyncio.BufferedProtocol) -> bool:
-        """Whether the inner protocol's buffer was filled: there may be more. Raises SSLError."""
-        room, count = memoryview(inner.get_buffer(-1)).cast("B"), 0
-        over = False
-        try:
-            while count < len(room) and not over:
-                read = self._tls.read(len(room) - count, cast(bytearray, room[count:]))
-                over = not read
-                count += cast(int, read)
-        except ssl.SSLWantReadError:
-            pass
-        finally:
-            if count:
-                inner.buffer_updated(count)
-        if over:
-            self.close()
-        return count == len(room)
 
     def _flush(self) -> None:
         if self._outgoing.pending:

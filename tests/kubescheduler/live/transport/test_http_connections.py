@@ -353,7 +353,7 @@ async def all_lines(connections: HttpConnections) -> tuple[int, list[bytes], str
     found: list[bytes] = []
     code = 0
     try:
-        code = await stream.send(REQUEST)
+        code = await stream.begin(REQUEST)
         async for lines in stream.lines():
             found += lines
     except (OSError, asyncio.IncompleteReadError) as error:
@@ -418,7 +418,7 @@ def test_a_reader_that_is_slower() -> None:
     async def test() -> tuple[bool, int]:
         async with serving(parts()) as (connections, sent):
             stream = await connections.open()
-            await stream.send(REQUEST)
+            await stream.begin(REQUEST)
             before = -1
             while not taken or taken != before:  # both sides are of this loop: what does not move in many turns waits
                 before = taken
@@ -435,7 +435,7 @@ def test_a_reader_that_is_slower() -> None:
 @pytest.mark.parametrize("secured", [pytest.param(False, id="plain"), pytest.param(True, id="secured")])
 @pytest.mark.parametrize("parts", [pytest.param([CHUNKED, LAST], id="whole"), pytest.param([CHUNKED], id="broken off")])
 def test_streams_that_ended_are_freed(parts: list[bytes], secured: bool) -> None:
-    """Nothing is left of them for the garbage collector: each has a buffer, and every watch ends after minutes."""
+    """Nothing is left of them for the garbage collector: every watch ends after minutes."""
     authority = trustme.CA()
     tls, trust = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), ssl.create_default_context()
     authority.issue_cert("127.0.0.1").configure_cert(tls)
