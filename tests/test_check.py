@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import attrs
 import pytest
@@ -177,38 +178,32 @@ TREE = {
 }
 
 
-@pytest.mark.parametrize(
-    ("changed", "tests"),
-    [
-        pytest.param("clusterstate/cache.py", ["tests/clusterstate/test_cache.py"], id="module"),
-        pytest.param(
-            "clusterstate/roster.py",
-            ["tests/clusterstate/test_roster.py"],
-            id="module with a test of its name",
-        ),
-        pytest.param(
-            "clusterstate/pods.py",
-            ["tests/clusterstate/test_pods.py", "tests/clusterstate/test_pods_laws.py"],
-            id="module with several tests",
-        ),
-        pytest.param("clusterstate/objects.py", [], id="module that no test of its folder imports"),
-        pytest.param("tests/clusterstate/test_usage.py", ["tests/clusterstate/test_usage.py"], id="test"),
-        pytest.param("tests/clusterstate/test_gone.py", [], id="test that is gone"),
-        pytest.param("tests/support/build.py", ["tests/clusterstate/test_usage.py"], id="support"),
-        pytest.param("setup.cfg", ["tests/test_packaging.py"], id="metadata"),
-        pytest.param("check", ["tests/test_check.py"], id="check"),
-        pytest.param("README.md", ["tests/test_docs.py::test_links_lead_somewhere[README.md]"], id="page"),
-        pytest.param(
-            "docs/how-to/page.md",
-            [
-                "tests/test_docs.py::test_examples_run_and_print_what_is_shown[docs/how-to/page.md]",
-                "tests/test_docs.py::test_links_lead_somewhere[docs/how-to/page.md]",
-            ],
-            id="page with examples",
-        ),
-        pytest.param("LICENSE", [], id="nothing"),
-    ],
-)
+MIRRORED_TESTS: dict[str, Any] = {
+    "module": ("clusterstate/cache.py", ["tests/clusterstate/test_cache.py"]),
+    "module with a test of its name": ("clusterstate/roster.py", ["tests/clusterstate/test_roster.py"]),
+    "module with several tests": (
+        "clusterstate/pods.py",
+        ["tests/clusterstate/test_pods.py", "tests/clusterstate/test_pods_laws.py"],
+    ),
+    "module that no test of its folder imports": ("clusterstate/objects.py", []),
+    "test": ("tests/clusterstate/test_usage.py", ["tests/clusterstate/test_usage.py"]),
+    "test that is gone": ("tests/clusterstate/test_gone.py", []),
+    "support": ("tests/support/build.py", ["tests/clusterstate/test_usage.py"]),
+    "metadata": ("setup.cfg", ["tests/test_packaging.py"]),
+    "check": ("check", ["tests/test_check.py"]),
+    "page": ("README.md", ["tests/test_docs.py::test_links_lead_somewhere[README.md]"]),
+    "page with examples": (
+        "docs/how-to/page.md",
+        [
+            "tests/test_docs.py::test_examples_run_and_print_what_is_shown[docs/how-to/page.md]",
+            "tests/test_docs.py::test_links_lead_somewhere[docs/how-to/page.md]",
+        ],
+    ),
+    "nothing": ("LICENSE", []),
+}
+
+
+@pytest.mark.parametrize(("changed", "tests"), MIRRORED_TESTS.values(), ids=MIRRORED_TESTS)
 def test_mirrored_tests(changed: str, tests: list[str], tmp_path: Path) -> None:
     """By name; where no test has the name, by import, near the module."""
     for name, text in TREE.items():

@@ -93,7 +93,7 @@ def test_the_insecure_port_is_for_the_pod_alone(release: str) -> None:
 
 
 BESIDE: dict[str, set[Right]] = {
-    "1.36": {("resource.k8s.io", "resourceclaims", "patch", ""), ("", "pods/finalizers", "update", "")},
+    "1.36": {("resource.k8s.io", "resourceclaims", "patch", ""), ("", "pods/finalizers", "update", "")}
 }
 """Rights of upstream's own role around claims that no request needs: to patch them, and to hold up a pod's deletion by
 the claim that is made for it, which an API server asks about where it guards the owners of objects."""

@@ -28,8 +28,7 @@ POD_AFFINITIES = st.none() | st.builds(
     PodAffinity, st.lists(TERMS, max_size=2).map(tuple), st.lists(WEIGHTED, max_size=2).map(tuple)
 )
 NODE_LABELS = st.fixed_dictionaries(
-    {},
-    optional={"host": st.sampled_from("ab"), "zone": st.sampled_from(["", "x", "y"]), "rack": st.sampled_from("rs")},
+    {}, optional={"host": st.sampled_from("ab"), "zone": st.sampled_from(["", "x", "y"]), "rack": st.sampled_from("rs")}
 )
 POD_PARTS: st.SearchStrategy[Any] = st.fixed_dictionaries(
     {

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,120 +38,99 @@ def test_what_reached_its_aim_stays(product: list[SourceFile]) -> None:
     assert found == {title: [] for title in AT_THEIR_AIM}
 
 
-@pytest.mark.parametrize(
-    ("title", "texts", "found"),
-    [
-        pytest.param(
-            "circles among siblings",
-            {
-                "p/a.py": "from p import b",
-                "p/b.py": "from p.c import x",
-                "p/c.py": "import p.a",
-                "p/d.py": "import p.a",
-            },
-            ["p: a <-> b", "p: a <-> c", "p: b <-> c"],
-            id="circle by way of others",
-        ),
-        pytest.param(
-            "circles among siblings",
-            {
-                "p/a.py": "from __future__ import annotations\nif TYPE_CHECKING:\n    from p.b.c import X",
-                "p/b/c.py": "from p.a import Y",
-            },
-            ["p: a <-> b"],
-            id="circle for type checking, by a package",
-        ),
-        pytest.param(
-            "circles among siblings",
-            {"p/__init__.py": "from p.a import X", "p/a.py": "import p.b", "p/b.py": "import attrs"},
-            [],
-            id="no circle",
-        ),
-        pytest.param(
-            "comparisons with a release",
-            {"p/a.py": 'a = r == "1.20"\nb = r in ("1.4", "1.16")\nc = r == "2.0"\nd = x["1.20"]'},
-            ["p/a.py:1 r == '1.20'", "p/a.py:2 r in ('1.4', '1.16')"],
-            id="literals",
-        ),
-        pytest.param(
-            "comparisons with a release",
-            {"p/a.py": 'OLD = "1.4"\nBOTH = frozenset({"1.20", OLD})', "p/b.py": "from p.a import BOTH\na = r in BOTH"},
-            ["p/b.py:2 r in BOTH"],
-            id="constant of another module",
-        ),
-        pytest.param(
-            "comparisons with a release",
-            {
-                "kubescheduler/releases/names.py": 'NAMES = ("1.4", "1.16")',
-                "p/b.py": "from kubescheduler.releases.names import NAMES\na = r in NAMES",
-            },
-            [],
-            id="the names of the releases",
-        ),
-        pytest.param(
-            "comparisons with a release",
-            {"p/a.py": 'match r:\n    case "1.4":\n        pass'},
-            ["p/a.py:2 case '1.4'"],
-            id="match",
-        ),
-        pytest.param(
-            "comparisons with a release",
-            {"kubescheduler/releases/v1_4.py": 'a = r == "1.20"'},
-            [],
-            id="records may ask for the release",
-        ),
-        pytest.param(
-            "tables per release",
-            {
-                "p/a.py": 'x = {"1.4": 1, "1.16": 2}\ny = {"1.4": 1}',
-                "kubescheduler/releases/v1_20.py": 'x = {"1.4": 1, "1.16": 2}',
-            },
-            ["p/a.py:1 {1.4, 1.16}"],
-            id="tables",
-        ),
-        pytest.param(
-            "basenames that occur twice",
-            {"p/__init__.py": "", "p/q/__init__.py": "", "p/q/a.py": "", "p/a.py": "", "kubescheduler/cli/a.py": ""},
-            ["a.py: p/a.py, p/q/a.py"],
-            id="basenames",
-        ),
-        pytest.param(
-            "class names that occur twice",
-            {"p/a.py": "class A: pass\nclass _B: pass", "p/b.py": "class A: pass\nclass _B: pass"},
-            ["A: p/a.py, p/b.py"],
-            id="classes",
-        ),
-        pytest.param(
-            "functions that occur twice",
-            {
-                "p/a.py": "class A:\n    def f(self):\n        a()\n        b()\n        return c",
-                "p/b.py": 'def g():\n    """G."""\n    a()\n    b()\n    return c\ndef h():\n    return c',
-                "p/c.py": "def i():\n    return c",
-            },
-            ["p/a.py:2 f, p/b.py:1 g"],
-            id="functions",
-        ),
-        pytest.param(
-            "protocols",
-            {"p/a.py": "class A(Protocol[T]): pass\nclass B(A): pass\nclass C(asyncio.Protocol): pass"},
-            ["p/a.py:1 A"],
-            id="protocols",
-        ),
-        pytest.param(
-            "public without docstring",
-            {
-                "p/a.py": 'class A:\n    """A."""\n    def b(self): pass\n    def _c(self): pass\ndef d(): pass',
-                "p/b.py": 'class _B:\n    def e(self):\n        """E."""\nclass _C(_B): pass',
-                "p/c.py": 'class C(b._C):\n    """C."""\n    def e(self): pass\n    def f(self): pass',
-            },
-            ["p/a.py:3 A.b", "p/a.py:5 d", "p/c.py:4 C.f"],
-            id="docstrings",
-        ),
-        pytest.param(
-            "functions over 80 lines", {"p/a.py": f"def f():\n{LONG}"}, ["p/a.py:1 f: 82 lines"], id="long function"
-        ),
-    ],
-)
+CASES_COUNTS: dict[str, Any] = {
+    "circle by way of others": (
+        "circles among siblings",
+        {"p/a.py": "from p import b", "p/b.py": "from p.c import x", "p/c.py": "import p.a", "p/d.py": "import p.a"},
+        ["p: a <-> b", "p: a <-> c", "p: b <-> c"],
+    ),
+    "circle for type checking, by a package": (
+        "circles among siblings",
+        {
+            "p/a.py": "from __future__ import annotations\nif TYPE_CHECKING:\n    from p.b.c import X",
+            "p/b/c.py": "from p.a import Y",
+        },
+        ["p: a <-> b"],
+    ),
+    "no circle": (
+        "circles among siblings",
+        {"p/__init__.py": "from p.a import X", "p/a.py": "import p.b", "p/b.py": "import attrs"},
+        [],
+    ),
+    "literals": (
+        "comparisons with a release",
+        {"p/a.py": 'a = r == "1.20"\nb = r in ("1.4", "1.16")\nc = r == "2.0"\nd = x["1.20"]'},
+        ["p/a.py:1 r == '1.20'", "p/a.py:2 r in ('1.4', '1.16')"],
+    ),
+    "constant of another module": (
+        "comparisons with a release",
+        {"p/a.py": 'OLD = "1.4"\nBOTH = frozenset({"1.20", OLD})', "p/b.py": "from p.a import BOTH\na = r in BOTH"},
+        ["p/b.py:2 r in BOTH"],
+    ),
+    "the names of the releases": (
+        "comparisons with a release",
+        {
+            "kubescheduler/releases/names.py": 'NAMES = ("1.4", "1.16")',
+            "p/b.py": "from kubescheduler.releases.names import NAMES\na = r in NAMES",
+        },
+        [],
+    ),
+    "match": (
+        "comparisons with a release",
+        {"p/a.py": 'match r:\n    case "1.4":\n        pass'},
+        ["p/a.py:2 case '1.4'"],
+    ),
+    "records may ask for the release": (
+        "comparisons with a release",
+        {"kubescheduler/releases/v1_4.py": 'a = r == "1.20"'},
+        [],
+    ),
+    "tables": (
+        "tables per release",
+        {
+            "p/a.py": 'x = {"1.4": 1, "1.16": 2}\ny = {"1.4": 1}',
+            "kubescheduler/releases/v1_20.py": 'x = {"1.4": 1, "1.16": 2}',
+        },
+        ["p/a.py:1 {1.4, 1.16}"],
+    ),
+    "basenames": (
+        "basenames that occur twice",
+        {"p/__init__.py": "", "p/q/__init__.py": "", "p/q/a.py": "", "p/a.py": "", "kubescheduler/cli/a.py": ""},
+        ["a.py: p/a.py, p/q/a.py"],
+    ),
+    "classes": (
+        "class names that occur twice",
+        {"p/a.py": "class A: pass\nclass _B: pass", "p/b.py": "class A: pass\nclass _B: pass"},
+        ["A: p/a.py, p/b.py"],
+    ),
+    "functions": (
+        "functions that occur twice",
+        {
+            "p/a.py": "class A:\n    def f(self):\n        a()\n        b()\n        return c",
+            "p/b.py": 'def g():\n    """G."""\n    a()\n    b()\n    return c\ndef h():\n    return c',
+            "p/c.py": "def i():\n    return c",
+        },
+        ["p/a.py:2 f, p/b.py:1 g"],
+    ),
+    "protocols": (
+        "protocols",
+        {"p/a.py": "class A(Protocol[T]): pass\nclass B(A): pass\nclass C(asyncio.Protocol): pass"},
+        ["p/a.py:1 A"],
+    ),
+    "docstrings": (
+        "public without docstring",
+        {
+            "p/a.py": 'class A:\n    """A."""\n    def b(self): pass\n    def _c(self): pass\ndef d(): pass',
+            "p/b.py": 'class _B:\n    def e(self):\n        """E."""\nclass _C(_B): pass',
+            "p/c.py": 'class C(b._C):\n    """C."""\n    def e(self): pass\n    def f(self): pass',
+        },
+        ["p/a.py:3 A.b", "p/a.py:5 d", "p/c.py:4 C.f"],
+    ),
+    "long function": ("functions over 80 lines", {"p/a.py": f"def f():\n{LONG}"}, ["p/a.py:1 f: 82 lines"]),
+}
+
+
+@pytest.mark.parametrize(("title", "texts", "found"), CASES_COUNTS.values(), ids=CASES_COUNTS)
 def test_counts(title: str, texts: dict[str, str], found: list[str], tmp_path: Path) -> None:
     """Each count names every place, and no other."""
     for name, text in texts.items():

@@ -91,10 +91,7 @@ WHOLE = {
     "asked": (resized(None, resources=amounts(cpu=900)), 900),
     "granted-more": (resized(None, whole=Grant(amounts(cpu=950)), resources=amounts(cpu=900)), 950),
     "not-named-in-the-spec": (resized(None, whole=Grant(amounts(cpu=950)), resources=FrozenMap({HUGE: 1000})), 200),
-    "infeasible": (
-        resized(None, INFEASIBLE, whole=Grant(amounts(cpu=300)), resources=amounts(cpu=900)),
-        300,
-    ),
+    "infeasible": (resized(None, INFEASIBLE, whole=Grant(amounts(cpu=300)), resources=amounts(cpu=900)), 300),
 }
 
 

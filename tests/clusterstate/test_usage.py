@@ -143,12 +143,7 @@ HUGE = "hugepages-2Mi"
 def spec(*ordinary: Any, init: Any = (), overhead: Any = None, whole: Any = None) -> PodSpec:
     """Thousandths; ``init`` are requests, or containers as they are."""
     inits = tuple(c if isinstance(c, Container) else containers(c)[0] for c in init)
-    return PodSpec(
-        containers(*ordinary),
-        inits,
-        overhead=FrozenMap(overhead or {}),
-        resources=FrozenMap(whole or {}),
-    )
+    return PodSpec(containers(*ordinary), inits, overhead=FrozenMap(overhead or {}), resources=FrozenMap(whole or {}))
 
 
 def sidecar(**requests: int) -> Container:
@@ -261,11 +256,7 @@ NONZERO_1_36 = {
     ),
     "overhead-in-millicores": (spec({"cpu": 500, "memory": 0}, overhead={"cpu": 250}), (750, 0), (750, 0)),
     "whole-of-one": (spec({}, whole={"cpu": 50}), (50, 200 * MEBI), (100, 200 * MEBI)),
-    "no-default-beside-a-container": (
-        spec({"memory": 1000}, {}, whole={"cpu": 50}),
-        (50, 1),
-        (200, 200 * MEBI + 1),
-    ),
+    "no-default-beside-a-container": (spec({"memory": 1000}, {}, whole={"cpu": 50}), (50, 1), (200, 200 * MEBI + 1)),
     "no-default-beside-overhead": (
         spec({}, whole={"cpu": 50}, overhead={"memory": 1000}),
         (50, 1),

@@ -85,8 +85,7 @@ def test_no_verb_no_call() -> None:
 
 @pytest.mark.parametrize("by_name", [False, True], ids=["objects", "names"])
 @pytest.mark.parametrize(
-    "behaviour",
-    ["list", "number", "numbers", "nodes-list", "bad-failed", "bad-error", "garbage", "html", "deep"],
+    "behaviour", ["list", "number", "numbers", "nodes-list", "bad-failed", "bad-error", "garbage", "html", "deep"]
 )
 def test_unreadable_filter_answers(asking: Asking, behaviour: str, by_name: bool) -> None:
     """An answer of the wrong shape is an extender error that says so."""
@@ -453,9 +452,7 @@ def test_refused_status(asking: Asking, wire: WireFormat, status: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wire", "text"),
-    [(WIRE_1_20, "95%!f(MISSING)ull"), (WIRE_1_36, "95% full")],
-    ids=["1.20", "1.36"],
+    ("wire", "text"), [(WIRE_1_20, "95%!f(MISSING)ull"), (WIRE_1_36, "95% full")], ids=["1.20", "1.36"]
 )
 def test_refusals(asking: Asking, wire: WireFormat, text: str) -> None:
     """1.20 takes the text for a format, 1.36 takes it as it is; filter and bind alike."""
@@ -468,13 +465,7 @@ def test_refusals(asking: Asking, wire: WireFormat, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("wire", "meta", "violations"),
-    [
-        (WIRE_1_16, True, 0),
-        (WIRE_1_20, True, 0),
-        (WIRE_1_20, False, 0),
-        (WIRE_1_36, True, 3),
-        (WIRE_1_36, False, 3),
-    ],
+    [(WIRE_1_16, True, 0), (WIRE_1_20, True, 0), (WIRE_1_20, False, 0), (WIRE_1_36, True, 3), (WIRE_1_36, False, 3)],
     ids=["1.16", "1.20-uids", "1.20-pods", "1.36-uids", "1.36-pods"],
 )
 def test_preempt(asking: Asking, wire: WireFormat, meta: bool, violations: int) -> None:

@@ -122,21 +122,20 @@ INLINE = (
 )
 
 
-@pytest.mark.parametrize(
-    ("pod", "expected"),
-    [
-        pytest.param(claiming("none"), {missing("none"): ["a", "b"]}, id="claim-missing"),
-        pytest.param(claiming("c0", "", "none"), {NO_NAME: ["a", "b"]}, id="claim-without-name"),
-        pytest.param(mounting(EphemeralVolume("v")), {missing("p-v"): ["a", "b"]}, id="ephemeral-missing"),
-        pytest.param(
-            make_pod("q", volumes=(EphemeralVolume("v"),)),
-            {"error: PVC default/q-v was not created for pod default/q (pod is not owner)": ["a", "b"]},
-            id="ephemeral-of-another",
-        ),
-        pytest.param(make_pod("own", volumes=(EphemeralVolume("v"),)), FULL, id="ephemeral"),
-        pytest.param(mounting(AWSElasticBlockStore("aws://x", volume_name="v")), {INLINE: ["a"]}, id="inline"),
-    ],
-)
+VOLUMES_COUNTED: dict[str, Any] = {
+    "claim-missing": (claiming("none"), {missing("none"): ["a", "b"]}),
+    "claim-without-name": (claiming("c0", "", "none"), {NO_NAME: ["a", "b"]}),
+    "ephemeral-missing": (mounting(EphemeralVolume("v")), {missing("p-v"): ["a", "b"]}),
+    "ephemeral-of-another": (
+        make_pod("q", volumes=(EphemeralVolume("v"),)),
+        {"error: PVC default/q-v was not created for pod default/q (pod is not owner)": ["a", "b"]},
+    ),
+    "ephemeral": (make_pod("own", volumes=(EphemeralVolume("v"),)), FULL),
+    "inline": (mounting(AWSElasticBlockStore("aws://x", volume_name="v")), {INLINE: ["a"]}),
+}
+
+
+@pytest.mark.parametrize(("pod", "expected"), VOLUMES_COUNTED.values(), ids=VOLUMES_COUNTED)
 def test_volumes_that_cannot_be_counted(pod: Pod, expected: dict[str, list[str]]) -> None:
     """Inline volumes matter only to nodes with a CSINode."""
     others = [
@@ -146,19 +145,15 @@ def test_volumes_that_cannot_be_counted(pod: Pod, expected: dict[str, list[str]]
     assert failing(world([], limits("a", ("d.io", 0)), *others), pod) == expected
 
 
-@pytest.mark.parametrize(
-    ("running", "expected"),
-    [
-        pytest.param(claiming("none", "c1", name="x", node="a"), {}, id="missing-claims-are-passed-over"),
-        pytest.param(claiming("", name="x", node="a"), {NO_NAME: ["a"]}, id="claim-without-name"),
-        pytest.param(
-            make_pod("x", node="a", volumes=(AWSElasticBlockStore("aws://x", volume_name="v"),)),
-            {INLINE: ["a"]},
-            id="inline",
-        ),
-        pytest.param(claiming("", name="x", node="b"), {}, id="where-nothing-is-counted"),
-    ],
-)
+RUNNING_PODS: dict[str, Any] = {
+    "missing-claims-are-passed-over": (claiming("none", "c1", name="x", node="a"), {}),
+    "claim-without-name": (claiming("", name="x", node="a"), {NO_NAME: ["a"]}),
+    "inline": (make_pod("x", node="a", volumes=(AWSElasticBlockStore("aws://x", volume_name="v"),)), {INLINE: ["a"]}),
+    "where-nothing-is-counted": (claiming("", name="x", node="b"), {}),
+}
+
+
+@pytest.mark.parametrize(("running", "expected"), RUNNING_PODS.values(), ids=RUNNING_PODS)
 def test_running_pods_whose_volumes_cannot_be_counted(running: Pod, expected: dict[str, list[str]]) -> None:
     """They stop the attempt where volumes have to be counted, until they are hypothetically removed."""
     cluster = world([running], limits("a", ("d.io", 9)))

@@ -85,19 +85,14 @@ def running_on_a(namespace: str = "ours", affinity: Affinity | None = None) -> P
     return make_pod("p", X, namespace=namespace, node="a", affinity=affinity)
 
 
+CASES: dict[str, Any] = {
+    "unparsable": (wanting(None, X), [running_on_a(affinity=away(term(selector=BAD)))], [None] * 3),
+    "unparsable-drops-its-group": (wanting(None, X), [running_on_a(affinity=away(term(), term("b", BAD)))], [None] * 3),
+}
+
+
 @pytest.mark.parametrize("release", RELEASES)
-@pytest.mark.parametrize(
-    ("pod", "there", "expected"),
-    [
-        pytest.param(wanting(None, X), [running_on_a(affinity=away(term(selector=BAD)))], [None] * 3, id="unparsable"),
-        pytest.param(
-            wanting(None, X),
-            [running_on_a(affinity=away(term(), term("b", BAD)))],
-            [None] * 3,
-            id="unparsable-drops-its-group",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("pod", "there", "expected"), CASES.values(), ids=CASES)
 def test_cases(release: str, pod: Pod, there: list[Pod], expected: list[str | None]) -> None:
     """Nodes a and b in zones of their own, c in none."""
     cluster = Cluster(ZONES, there, NAMESPACES, VIEWS[release])
@@ -137,23 +132,22 @@ def test_invalid_selectors_refuse_the_pod(release: str, text: str) -> None:
     rule.check(cluster.info(pod), cluster.snapshot)
 
 
-@pytest.mark.parametrize(
-    ("there", "pod", "skips"),
-    [
-        pytest.param([], wanting(None, X), True, id="nothing"),
-        pytest.param([running_on_a(affinity=away(term()))], wanting(None, X), False, id="kept-out"),
-        pytest.param([running_on_a(affinity=away(term()))], wanting(None), True, id="another-pod-is-kept-out"),
-        pytest.param([running_on_a(affinity=away(term("b")))], wanting(None, X), True, id="the-node-lacks-the-key"),
-        pytest.param([], wanting(near(term())), False, id="own-affinity"),
-        pytest.param([], wanting(away(term())), False, id="own-anti-affinity"),
-        pytest.param(
-            [],
-            wanting(Affinity(pod_affinity=PodAffinity(preferred=(WeightedPodAffinityTerm(1, term()),)))),
-            True,
-            id="own-preferences",
-        ),
-    ],
-)
+CASES_SKIP: dict[str, Any] = {
+    "nothing": ([], wanting(None, X), True),
+    "kept-out": ([running_on_a(affinity=away(term()))], wanting(None, X), False),
+    "another-pod-is-kept-out": ([running_on_a(affinity=away(term()))], wanting(None), True),
+    "the-node-lacks-the-key": ([running_on_a(affinity=away(term("b")))], wanting(None, X), True),
+    "own-affinity": ([], wanting(near(term())), False),
+    "own-anti-affinity": ([], wanting(away(term())), False),
+    "own-preferences": (
+        [],
+        wanting(Affinity(pod_affinity=PodAffinity(preferred=(WeightedPodAffinityTerm(1, term()),)))),
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize(("there", "pod", "skips"), CASES_SKIP.values(), ids=CASES_SKIP)
 def test_skip(there: list[Pod], pod: Pod, skips: bool) -> None:
     """1.36 skips without required terms on either side; 1.20 never does."""
     for release in RELEASES:

@@ -30,10 +30,7 @@ NODES = [
 
 @pytest.mark.parametrize(
     ("name", "failing"),
-    [
-        pytest.param("a", ["b"], id="by-name-not-by-label"),
-        pytest.param("nowhere", ["a", "b"], id="unknown"),
-    ],
+    [pytest.param("a", ["b"], id="by-name-not-by-label"), pytest.param("nowhere", ["a", "b"], id="unknown")],
 )
 def test_a_named_node_is_the_only_one(name: str, failing: list[str]) -> None:
     """The node's name decides, its hostname label does not."""
@@ -118,24 +115,20 @@ def test_labels_must_be_there_or_not(labels: list[str], presence: bool, failing:
 RESTARTS = Container("c", restart_rule_actions=("Restart", "RestartAllContainers"))
 
 
-@pytest.mark.parametrize(
-    ("fields", "expected"),
-    [
-        pytest.param({}, set(), id="none"),
-        pytest.param({"containers": (Container("a"), RESTARTS)}, {RESTART_ALL}, id="container"),
-        pytest.param({"init_containers": (RESTARTS,)}, {RESTART_ALL}, id="init-container"),
-        pytest.param({"containers": (Container("a", restart_rule_actions=("Restart",)),)}, set(), id="other-action"),
-        pytest.param({"host_network": True, "host_users": False}, {HOST_NETWORK_USERS}, id="host-network"),
-        pytest.param({"host_network": True, "host_users": True}, set(), id="host-users"),
-        pytest.param({"host_network": True}, set(), id="host-users-by-default"),
-        pytest.param({"host_users": False}, set(), id="own-network"),
-        pytest.param(
-            {"host_network": True, "host_users": False, "containers": (RESTARTS,)},
-            {RESTART_ALL, HOST_NETWORK_USERS},
-            id="both",
-        ),
-    ],
-)
+FEATURES_FOLLOW: dict[str, Any] = {
+    "none": ({}, set()),
+    "container": ({"containers": (Container("a"), RESTARTS)}, {RESTART_ALL}),
+    "init-container": ({"init_containers": (RESTARTS,)}, {RESTART_ALL}),
+    "other-action": ({"containers": (Container("a", restart_rule_actions=("Restart",)),)}, set()),
+    "host-network": ({"host_network": True, "host_users": False}, {HOST_NETWORK_USERS}),
+    "host-users": ({"host_network": True, "host_users": True}, set()),
+    "host-users-by-default": ({"host_network": True}, set()),
+    "own-network": ({"host_users": False}, set()),
+    "both": ({"host_network": True, "host_users": False, "containers": (RESTARTS,)}, {RESTART_ALL, HOST_NETWORK_USERS}),
+}
+
+
+@pytest.mark.parametrize(("fields", "expected"), FEATURES_FOLLOW.values(), ids=FEATURES_FOLLOW)
 def test_features_follow_from_the_spec(fields: dict[str, Any], expected: set[str]) -> None:
     """Of two features, as far as scheduling infers any."""
     assert needed_features(make_pod(**fields).spec) == expected

@@ -56,30 +56,25 @@ SSD, BAD = Requirement("disk", "In", ("ssd",)), Requirement("disk", "Bad")
 NAMED = Requirement("metadata.name", "In", ("ssd",))
 
 
-@pytest.mark.parametrize(
-    ("fields", "refused"),
-    [
-        pytest.param({"node_selector": labels({"disk": "ssd"})}, ["hdd", "none"], id="selector"),
-        pytest.param({"node_selector": labels({"disk": "-bad-"})}, [], id="an-invalid-pair-matches-everything"),
-        pytest.param({"affinity": requires((SSD,))}, ["hdd", "none"], id="affinity"),
-        pytest.param({"affinity": requires()}, ["ssd", "hdd", "none"], id="no-term-no-node"),
-        pytest.param({"affinity": requires(())}, ["ssd", "hdd", "none"], id="empty-term-no-node"),
-        pytest.param({"affinity": requires((SSD,), (BAD,))}, ["hdd", "none"], id="an-earlier-match-has-won"),
-        pytest.param({"affinity": requires((BAD,), (SSD,))}, ["ssd", "hdd", "none"], id="later-terms-are-not-tried"),
-        pytest.param({"affinity": requires((Requirement("n", "Gt", ("5", "5")),))}, ["hdd", "none"], id="a-set-of-one"),
-        pytest.param(
-            {
-                "affinity": Affinity(
-                    NodeAffinity((NodeSelectorTerm((), (Requirement("metadata.name", "In", ("ssd",)),)),))
-                )
-            },
-            ["ssd", "hdd", "none"],
-            id="fields-are-unknown",
-        ),
-        pytest.param({"annotations": {AFFINITY_ANNOTATION: "{"}}, ["ssd", "hdd", "none"], id="malformed-fails"),
-        pytest.param({}, [], id="nothing-asked"),
-    ],
-)
+NODE_SELECTORS: dict[str, Any] = {
+    "selector": ({"node_selector": labels({"disk": "ssd"})}, ["hdd", "none"]),
+    "an-invalid-pair-matches-everything": ({"node_selector": labels({"disk": "-bad-"})}, []),
+    "affinity": ({"affinity": requires((SSD,))}, ["hdd", "none"]),
+    "no-term-no-node": ({"affinity": requires()}, ["ssd", "hdd", "none"]),
+    "empty-term-no-node": ({"affinity": requires(())}, ["ssd", "hdd", "none"]),
+    "an-earlier-match-has-won": ({"affinity": requires((SSD,), (BAD,))}, ["hdd", "none"]),
+    "later-terms-are-not-tried": ({"affinity": requires((BAD,), (SSD,))}, ["ssd", "hdd", "none"]),
+    "a-set-of-one": ({"affinity": requires((Requirement("n", "Gt", ("5", "5")),))}, ["hdd", "none"]),
+    "fields-are-unknown": (
+        {"affinity": Affinity(NodeAffinity((NodeSelectorTerm((), (Requirement("metadata.name", "In", ("ssd",)),)),)))},
+        ["ssd", "hdd", "none"],
+    ),
+    "malformed-fails": ({"annotations": {AFFINITY_ANNOTATION: "{"}}, ["ssd", "hdd", "none"]),
+    "nothing-asked": ({}, []),
+}
+
+
+@pytest.mark.parametrize(("fields", "refused"), NODE_SELECTORS.values(), ids=NODE_SELECTORS)
 def test_node_selectors(fields: dict[str, Any], refused: list[str]) -> None:
     """nodeSelector and required node affinity; the part GeneralPredicates has of it says the same."""
     nodes = [make_node("ssd", {"disk": "ssd", "n": "7"}), make_node("hdd", {"disk": "hdd"}), make_node("none")]
@@ -183,19 +178,17 @@ WEB = Service(ObjectMeta("web", "default"), labels({"app": "web"}))
 ZONES = [make_node("a", {"zone": "z1", "rack": "r1"}), make_node("b", {"zone": "z1", "rack": "r2"}), make_node("c")]
 
 
-@pytest.mark.parametrize(
-    ("fields", "peers", "services", "refused"),
-    [
-        pytest.param({}, ["a"], [WEB], ["c"], id="as-its-peer"),
-        pytest.param({}, ["a"], [], [], id="no-service"),
-        pytest.param({}, [], [WEB], [], id="no-peer"),
-        pytest.param({}, ["c"], [WEB], [], id="a-peer-without-the-label"),
-        pytest.param(
-            {"node_selector": labels({"zone": "z9"})}, ["a"], [WEB], ["a", "b", "c"], id="the-selector-counts"
-        ),
-        pytest.param({"label": {"app": "web", "v": "2"}}, ["a"], [WEB], ["c"], id="peers-by-service-not-by-labels"),
-    ],
-)
+SERVICE_AFFINITY: dict[str, Any] = {
+    "as-its-peer": ({}, ["a"], [WEB], ["c"]),
+    "no-service": ({}, ["a"], [], []),
+    "no-peer": ({}, [], [WEB], []),
+    "a-peer-without-the-label": ({}, ["c"], [WEB], []),
+    "the-selector-counts": ({"node_selector": labels({"zone": "z9"})}, ["a"], [WEB], ["a", "b", "c"]),
+    "peers-by-service-not-by-labels": ({"label": {"app": "web", "v": "2"}}, ["a"], [WEB], ["c"]),
+}
+
+
+@pytest.mark.parametrize(("fields", "peers", "services", "refused"), SERVICE_AFFINITY.values(), ids=SERVICE_AFFINITY)
 def test_service_affinity(fields: Any, peers: list[str], services: list[Service], refused: list[str]) -> None:
     """Peers are the pods of the first service."""
     running = [make_pod(f"peer-{node}", {"app": "web"}, node=node) for node in peers]

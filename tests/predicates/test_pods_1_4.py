@@ -120,42 +120,37 @@ def using(*ids: str, name: str = "p", node: str = "", claims: tuple[str, ...] = 
 OBJECTS = [make_claim("bound", "v9"), make_volume("v9"), make_claim("loose"), make_claim("dangling", "gone")]
 
 
-@pytest.mark.parametrize(
-    ("pod", "running", "said_"),
-    [
-        pytest.param(using("a"), [using("b", "c")], {}, id="three"),
-        pytest.param(using("a", "d"), [using("b", "c")], {"MaxVolumeCount": ["n"]}, id="four"),
-        pytest.param(using("b"), [using("b", "c"), using("c", "d")], {}, id="shared-disks-count-once"),
-        pytest.param(using(claims=("bound",)), [using("a", "b", "c")], {"MaxVolumeCount": ["n"]}, id="through-a-claim"),
-        pytest.param(using("a", claims=("nope",)), [using("b")], {}, id="a-missing-claim-is-a-disk"),
-        pytest.param(using("a", claims=("nope",)), [using("b", "c")], {"MaxVolumeCount": ["n"]}, id="and-counts"),
-        pytest.param(
-            using(claims=("dangling",)), [using("a", "b", "c")], {"MaxVolumeCount": ["n"]}, id="missing-volume"
-        ),
-        pytest.param(
-            using(claims=("nope",)),
-            [using(claims=("nope",)), using(claims=("nope",)), using(claims=("nope",))],
-            {"MaxVolumeCount": ["n"]},
-            id="missing-ones-never-cancel",
-        ),
-        pytest.param(using(claims=("nope", "loose")), [], {}, id="the-rest-is-not-looked-at"),
-        pytest.param(using("a"), [using(claims=("nope", "loose"))], {}, id="nor-in-a-running-pod"),
-        pytest.param(
-            using(claims=("loose", "nope")),
-            [],
-            {'error: PersistentVolumeClaim is not bound: "loose"': ["n", "m"]},
-            id="unbound",
-        ),
-        pytest.param(using(claims=("",)), [], {"error: PersistentVolumeClaim had no name": ["n", "m"]}, id="unnamed"),
-        pytest.param(
-            using("a"),
-            [using(claims=("loose",)), using("b", "c", "d")],
-            {'error: PersistentVolumeClaim is not bound: "loose"': ["n"]},
-            id="a-running-pods-error",
-        ),
-        pytest.param(make_pod(), [using(claims=("loose",))], {}, id="without-disks-nothing-is-looked-at"),
-    ],
-)
+VOLUME: dict[str, Any] = {
+    "three": (using("a"), [using("b", "c")], {}),
+    "four": (using("a", "d"), [using("b", "c")], {"MaxVolumeCount": ["n"]}),
+    "shared-disks-count-once": (using("b"), [using("b", "c"), using("c", "d")], {}),
+    "through-a-claim": (using(claims=("bound",)), [using("a", "b", "c")], {"MaxVolumeCount": ["n"]}),
+    "a-missing-claim-is-a-disk": (using("a", claims=("nope",)), [using("b")], {}),
+    "and-counts": (using("a", claims=("nope",)), [using("b", "c")], {"MaxVolumeCount": ["n"]}),
+    "missing-volume": (using(claims=("dangling",)), [using("a", "b", "c")], {"MaxVolumeCount": ["n"]}),
+    "missing-ones-never-cancel": (
+        using(claims=("nope",)),
+        [using(claims=("nope",)), using(claims=("nope",)), using(claims=("nope",))],
+        {"MaxVolumeCount": ["n"]},
+    ),
+    "the-rest-is-not-looked-at": (using(claims=("nope", "loose")), [], {}),
+    "nor-in-a-running-pod": (using("a"), [using(claims=("nope", "loose"))], {}),
+    "unbound": (
+        using(claims=("loose", "nope")),
+        [],
+        {'error: PersistentVolumeClaim is not bound: "loose"': ["n", "m"]},
+    ),
+    "unnamed": (using(claims=("",)), [], {"error: PersistentVolumeClaim had no name": ["n", "m"]}),
+    "a-running-pods-error": (
+        using("a"),
+        [using(claims=("loose",)), using("b", "c", "d")],
+        {'error: PersistentVolumeClaim is not bound: "loose"': ["n"]},
+    ),
+    "without-disks-nothing-is-looked-at": (make_pod(), [using(claims=("loose",))], {}),
+}
+
+
+@pytest.mark.parametrize(("pod", "running", "said_"), VOLUME.values(), ids=VOLUME)
 def test_volume_counts(pod: Pod, running: list[Pod], said_: dict[str, list[str]]) -> None:
     """With a limit of three."""
     placed = [make_pod(f"q{i}", node="n", volumes=q.spec.volumes) for i, q in enumerate(running)]
@@ -177,23 +172,19 @@ def test_volume_limits() -> None:
 # --- zones ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("claim", "said_"),
-    [
-        pytest.param("z1", {"NoVolumeZoneConflict": ["b", "region"]}, id="compared-as-it-is"),
-        pytest.param("both", {"NoVolumeZoneConflict": ["a", "b", "region"]}, id="no-list-of-zones"),
-        pytest.param("empty", {"NoVolumeZoneConflict": ["a", "b"]}, id="a-missing-label-is-empty"),
-        pytest.param("plain", {}, id="no-zone"),
-        pytest.param(
-            "nope", {"error: PersistentVolumeClaim 'default/nope' not found": ["a", "b", "region"]}, id="no-claim"
-        ),
-        pytest.param(
-            "loose", {'error: PersistentVolumeClaim is not bound: "loose"': ["a", "b", "region"]}, id="unbound"
-        ),
-        pytest.param("dangling", {"error: PersistentVolume 'gone' not found": ["a", "b", "region"]}, id="no-volume"),
-        pytest.param("", {"error: PersistentVolumeClaim had no name": ["a", "b", "region"]}, id="no-name"),
-    ],
-)
+VOLUME_ZONES: dict[str, Any] = {
+    "compared-as-it-is": ("z1", {"NoVolumeZoneConflict": ["b", "region"]}),
+    "no-list-of-zones": ("both", {"NoVolumeZoneConflict": ["a", "b", "region"]}),
+    "a-missing-label-is-empty": ("empty", {"NoVolumeZoneConflict": ["a", "b"]}),
+    "no-zone": ("plain", {}),
+    "no-claim": ("nope", {"error: PersistentVolumeClaim 'default/nope' not found": ["a", "b", "region"]}),
+    "unbound": ("loose", {'error: PersistentVolumeClaim is not bound: "loose"': ["a", "b", "region"]}),
+    "no-volume": ("dangling", {"error: PersistentVolume 'gone' not found": ["a", "b", "region"]}),
+    "no-name": ("", {"error: PersistentVolumeClaim had no name": ["a", "b", "region"]}),
+}
+
+
+@pytest.mark.parametrize(("claim", "said_"), VOLUME_ZONES.values(), ids=VOLUME_ZONES)
 def test_volume_zones(claim: str, said_: dict[str, list[str]]) -> None:
     """A node without zone and region labels passes whatever the claims are."""
     nodes = [

@@ -217,10 +217,7 @@ ELSEWHERE = device_claim("c", allocation=allocated("b", "g", node_selector=on_no
 
 @pytest.mark.parametrize(
     ("claim", "found"),
-    [
-        (ELSEWHERE, "another node"),
-        (binding(ELSEWHERE, since="2020-01-01T00:00:00Z"), "that they do not get ready"),
-    ],
+    [(ELSEWHERE, "another node"), (binding(ELSEWHERE, since="2020-01-01T00:00:00Z"), "that they do not get ready")],
     ids=["elsewhere", "not ready"],
 )
 def test_what_a_claim_holds(claim: Any, found: str) -> None:

@@ -203,13 +203,7 @@ CASES_1_20: dict[str, tuple[list[ResourceList], ResourceList, list[str], list[st
         [CPU, MEMORY, STORAGE, f"Insufficient {GPU}"],
         True,
     ),
-    "one-of-two-beyond": (
-        [resources(cpu=1500)],
-        resources(cpu=800, memory=2001),
-        [CPU, MEMORY],
-        [CPU, MEMORY],
-        True,
-    ),
+    "one-of-two-beyond": ([resources(cpu=1500)], resources(cpu=800, memory=2001), [CPU, MEMORY], [CPU, MEMORY], True),
     "no-such-resource": ([], amounts()({OTHER: 1}), [f"Insufficient {OTHER}"], [f"Insufficient {OTHER}"], True),
     "scalar-taken": (
         [amounts()({GPU: 4})],
@@ -222,9 +216,7 @@ CASES_1_20: dict[str, tuple[list[ResourceList], ResourceList, list[str], list[st
 
 
 @pytest.mark.parametrize(
-    ("used", "asked", "reasons_1_20", "reasons_1_36", "beyond"),
-    CASES_1_20.values(),
-    ids=CASES_1_20,
+    ("used", "asked", "reasons_1_20", "reasons_1_36", "beyond"), CASES_1_20.values(), ids=CASES_1_20
 )
 def test_resources(
     used: list[ResourceList], asked: ResourceList, reasons_1_20: list[str], reasons_1_36: list[str], beyond: bool

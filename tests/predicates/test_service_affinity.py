@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pytest
@@ -78,30 +79,20 @@ def test_an_invalid_pin_matches_everything() -> None:
     assert failing(cluster, make_pod(label=WEB, node_selector=labels({"rack": "-"})), "zone", "rack") == []
 
 
-@pytest.mark.parametrize(
-    ("pod", "old", "svc", "follows"),
-    [
-        pytest.param(make_pod(label=WEB), make_pod("o", WEB, node="a2"), service(WEB), True, id="peer"),
-        pytest.param(make_pod(label=WEB), make_pod("o", WEB, node="a2"), service(None), False, id="no-selector"),
-        pytest.param(make_pod(label=WEB), make_pod("o", WEB, node="a2"), service({"x": "y"}), False, id="no-service"),
-        pytest.param(
-            make_pod(label=WEB), make_pod("o", WEB, node="a2"), service(WEB, "other"), False, id="foreign-service"
-        ),
-        pytest.param(
-            make_pod(label=WEB), make_pod("o", WEB, node="a2", namespace="other"), service(WEB), False, id="foreign-pod"
-        ),
-        pytest.param(
-            make_pod(label={**WEB, "v": "2"}), make_pod("o", WEB, node="a2"), service(WEB), False, id="fewer-labels"
-        ),
-        pytest.param(
-            make_pod(label=WEB), make_pod("o", {**WEB, "v": "2"}, node="a2"), service(WEB), True, id="more-labels"
-        ),
-        pytest.param(make_pod(), make_pod("o", {"any": "thing"}, node="a2"), service({}), True, id="no-labels"),
-        pytest.param(
-            make_pod(label=WEB), make_pod("o", WEB, node="a2", deleting=True), service(WEB), True, id="terminating"
-        ),
-    ],
-)
+PEER: dict[str, Any] = {
+    "peer": (make_pod(label=WEB), make_pod("o", WEB, node="a2"), service(WEB), True),
+    "no-selector": (make_pod(label=WEB), make_pod("o", WEB, node="a2"), service(None), False),
+    "no-service": (make_pod(label=WEB), make_pod("o", WEB, node="a2"), service({"x": "y"}), False),
+    "foreign-service": (make_pod(label=WEB), make_pod("o", WEB, node="a2"), service(WEB, "other"), False),
+    "foreign-pod": (make_pod(label=WEB), make_pod("o", WEB, node="a2", namespace="other"), service(WEB), False),
+    "fewer-labels": (make_pod(label={**WEB, "v": "2"}), make_pod("o", WEB, node="a2"), service(WEB), False),
+    "more-labels": (make_pod(label=WEB), make_pod("o", {**WEB, "v": "2"}, node="a2"), service(WEB), True),
+    "no-labels": (make_pod(), make_pod("o", {"any": "thing"}, node="a2"), service({}), True),
+    "terminating": (make_pod(label=WEB), make_pod("o", WEB, node="a2", deleting=True), service(WEB), True),
+}
+
+
+@pytest.mark.parametrize(("pod", "old", "svc", "follows"), PEER.values(), ids=PEER)
 def test_who_is_a_peer(pod: Pod, old: Pod, svc: Service, follows: bool) -> None:
     """Pods of the namespace with all of the pod's own labels, as long as the pod has a service."""
     cluster = Cluster(NODES, [old], [svc])
@@ -275,8 +266,4 @@ def test_a_peer_that_is_only_nominated_is_an_error() -> None:
         (NODE_NOT_FOUND, NodeError, [True] * 4)
     ]
     cluster = Cluster(NODES_1_20, [peer("old", "b1")], [SERVICE])
-    assert failing_1_20(cluster, POD, "zone", snapshot=cluster.snapshot.what_if([nominated])) == [
-        "a1",
-        "a2",
-        "bare",
-    ]
+    assert failing_1_20(cluster, POD, "zone", snapshot=cluster.snapshot.what_if([nominated])) == ["a1", "a2", "bare"]

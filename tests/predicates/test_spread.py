@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,10 +32,7 @@ BAD = LabelSelector(match_expressions=(Requirement("app", "Near", ("x",)),))
 
 
 def spread(
-    key: str = "zone",
-    skew: int = 1,
-    selector: LabelSelector | None = HAS_X,
-    when: str = "DoNotSchedule",
+    key: str = "zone", skew: int = 1, selector: LabelSelector | None = HAS_X, when: str = "DoNotSchedule"
 ) -> TopologySpreadConstraint:
     return TopologySpreadConstraint(skew, key, when, selector)
 
@@ -49,27 +47,20 @@ def fails(cluster: Cluster, pod: Pod) -> list[str]:
 ZONES = [make_node(zone, {"zone": zone, "host": zone}) for zone in "abc"]
 
 
-@pytest.mark.parametrize(
-    ("pod", "expected"),
-    [
-        pytest.param(make_pod(label=X, topology_spread_constraints=(spread(when="ScheduleAnyway"),)), [], id="soft"),
-        pytest.param(make_pod(label=X, topology_spread_constraints=(spread("rack"),)), [], id="key-nowhere"),
-        pytest.param(make_pod(label=X, topology_spread_constraints=(spread(selector=None),)), [], id="null-selector"),
-        pytest.param(
-            make_pod(label=X, topology_spread_constraints=(spread(selector=LabelSelector()),)),
-            ["a", "c"],
-            id="all-pods",
-        ),
-        pytest.param(
-            make_pod(label=X, namespace="other", topology_spread_constraints=(spread(),)), [], id="other-namespace"
-        ),
-        pytest.param(
-            make_pod(label=X, topology_spread_constraints=(spread(),), node_selector=labels({"zone": "d"})),
-            [],
-            id="no-eligible-node",
-        ),
-    ],
-)
+THREE_ZONES: dict[str, Any] = {
+    "soft": (make_pod(label=X, topology_spread_constraints=(spread(when="ScheduleAnyway"),)), []),
+    "key-nowhere": (make_pod(label=X, topology_spread_constraints=(spread("rack"),)), []),
+    "null-selector": (make_pod(label=X, topology_spread_constraints=(spread(selector=None),)), []),
+    "all-pods": (make_pod(label=X, topology_spread_constraints=(spread(selector=LabelSelector()),)), ["a", "c"]),
+    "other-namespace": (make_pod(label=X, namespace="other", topology_spread_constraints=(spread(),)), []),
+    "no-eligible-node": (
+        make_pod(label=X, topology_spread_constraints=(spread(),), node_selector=labels({"zone": "d"})),
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize(("pod", "expected"), THREE_ZONES.values(), ids=THREE_ZONES)
 def test_three_zones(pod: Pod, expected: list[str]) -> None:
     """Zones a, b, c hold 3, 1 and 2 matching pods: the specification's example and its variations."""
     assert fails(Cluster(ZONES, pods_on(a=3, b=1, c=2)), pod) == expected

@@ -205,31 +205,29 @@ HAS_Y = LabelSelector(labels({"app": "y"}))
 INCLUSION = {"NodeInclusionPolicyInPodTopologySpread": True}
 
 
-@pytest.mark.parametrize(
-    ("factory", "gates", "constraints", "fits"),
-    [
-        pytest.param(pod_topology_spread_1_24, {}, (spread(), spread(selector=HAS_Y)), ["a", "b"], id="the-last-one"),
-        pytest.param(pod_topology_spread_1_30, {}, (spread(selector=HAS_Y), spread()), ["b"], id="in-their-order"),
-        pytest.param(pod_topology_spread_1_36, {}, (spread(), spread(selector=HAS_Y)), ["b"], id="by-themselves"),
-        pytest.param(pod_topology_spread_1_24, {}, (spread(selector=LabelSelector()),), ["b"], id="all-pods"),
-        pytest.param(pod_topology_spread_1_27, {}, (spread(selector=LabelSelector()),), ["a", "b"], id="no-pods"),
-        pytest.param(
-            pod_topology_spread_1_28,
-            {"MinDomainsInPodTopologySpread": False},
-            (spread(min_domains=3, skew=2),),
-            ["a", "b"],
-            id="domains-are-not-read",
-        ),
-        pytest.param(pod_topology_spread_1_30, {}, (spread(min_domains=3, skew=2),), ["b"], id="domains-are-read"),
-        pytest.param(
-            pod_topology_spread_1_30,
-            {"MinDomainsInPodTopologySpread": True},
-            (spread(min_domains=3, skew=2), spread(selector=HAS_Y)),
-            ["a", "b"],
-            id="shared-counts-with-domains",
-        ),
-    ],
-)
+CONSTRAINTS_KEY: dict[str, Any] = {
+    "the-last-one": (pod_topology_spread_1_24, {}, (spread(), spread(selector=HAS_Y)), ["a", "b"]),
+    "in-their-order": (pod_topology_spread_1_30, {}, (spread(selector=HAS_Y), spread()), ["b"]),
+    "by-themselves": (pod_topology_spread_1_36, {}, (spread(), spread(selector=HAS_Y)), ["b"]),
+    "all-pods": (pod_topology_spread_1_24, {}, (spread(selector=LabelSelector()),), ["b"]),
+    "no-pods": (pod_topology_spread_1_27, {}, (spread(selector=LabelSelector()),), ["a", "b"]),
+    "domains-are-not-read": (
+        pod_topology_spread_1_28,
+        {"MinDomainsInPodTopologySpread": False},
+        (spread(min_domains=3, skew=2),),
+        ["a", "b"],
+    ),
+    "domains-are-read": (pod_topology_spread_1_30, {}, (spread(min_domains=3, skew=2),), ["b"]),
+    "shared-counts-with-domains": (
+        pod_topology_spread_1_30,
+        {"MinDomainsInPodTopologySpread": True},
+        (spread(min_domains=3, skew=2), spread(selector=HAS_Y)),
+        ["a", "b"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("factory", "gates", "constraints", "fits"), CONSTRAINTS_KEY.values(), ids=CONSTRAINTS_KEY)
 def test_constraints_of_one_key(
     factory: Any, gates: dict[str, bool], constraints: tuple[TopologySpreadConstraint, ...], fits: list[str]
 ) -> None:

@@ -143,31 +143,23 @@ def test_memory_pressure_concerns_best_effort_pods(
     assert rule.applies(Cluster().info(make_pod(**spec))) is fails  # type: ignore[arg-type]
 
 
-READY, NETWORK, CORDONED = (
-    "node(s) were not ready",
-    "node(s) had unavailable network",
-    "node(s) were unschedulable",
-)
+READY, NETWORK, CORDONED = ("node(s) were not ready", "node(s) had unavailable network", "node(s) were unschedulable")
 
 
-@pytest.mark.parametrize(
-    ("node", "expected"),
-    [
-        pytest.param(node_with(), [], id="no-conditions"),
-        pytest.param(node_with("Ready=True", "NetworkUnavailable=False"), [], id="fine"),
-        pytest.param(node_with("Ready=False"), [READY], id="not-ready"),
-        pytest.param(node_with("Ready=Unknown"), [READY], id="ready-unknown"),
-        pytest.param(node_with("Ready=True", "NetworkUnavailable=True"), [NETWORK], id="no-network"),
-        pytest.param(node_with("NetworkUnavailable=Unknown"), [NETWORK], id="network-unknown"),
-        pytest.param(node_with("Ready=True", "MemoryPressure=True"), [], id="pressure-is-not-asked"),
-        pytest.param(node_with(unschedulable=True), [CORDONED], id="cordoned"),
-        pytest.param(
-            node_with("Ready=False", "NetworkUnavailable=True", unschedulable=True),
-            [READY, NETWORK, CORDONED],
-            id="all",
-        ),
-    ],
-)
+NODE_CONDITION: dict[str, Any] = {
+    "no-conditions": (node_with(), []),
+    "fine": (node_with("Ready=True", "NetworkUnavailable=False"), []),
+    "not-ready": (node_with("Ready=False"), [READY]),
+    "ready-unknown": (node_with("Ready=Unknown"), [READY]),
+    "no-network": (node_with("Ready=True", "NetworkUnavailable=True"), [NETWORK]),
+    "network-unknown": (node_with("NetworkUnavailable=Unknown"), [NETWORK]),
+    "pressure-is-not-asked": (node_with("Ready=True", "MemoryPressure=True"), []),
+    "cordoned": (node_with(unschedulable=True), [CORDONED]),
+    "all": (node_with("Ready=False", "NetworkUnavailable=True", unschedulable=True), [READY, NETWORK, CORDONED]),
+}
+
+
+@pytest.mark.parametrize(("node", "expected"), NODE_CONDITION.values(), ids=NODE_CONDITION)
 def test_node_condition_collects_every_reason(node: Node, expected: list[str]) -> None:
     """Ready, network, cordon, in this order."""
     assert reasons("CheckNodeCondition", node) == expected

@@ -70,26 +70,21 @@ def bound(name: str, *hosts: str) -> list[Any]:
     return [make_claim(name, f"pv-{name}", annotations=BOUND), free(f"pv-{name}", *hosts, phase="Bound")]
 
 
-@pytest.mark.parametrize(
-    ("claims", "expected"),
-    [
-        pytest.param(["any"], {}, id="anywhere"),
-        pytest.param(["on-a"], {NODE_CONFLICT: ["b", "c"]}, id="local"),
-        pytest.param(["on-a", "on-ab"], {NODE_CONFLICT: ["b", "c"]}, id="both-have-to-match"),
-        pytest.param(["on-a", "on-b"], {NODE_CONFLICT: ["a", "b", "c"]}, id="apart"),
-        pytest.param(["on-a", "c"], {NODE_CONFLICT: ["b", "c"], BIND_CONFLICT: ["a", "b", "c"]}, id="both-reasons"),
-        pytest.param(["lost"], {'error: could not find v1.PersistentVolume "gone"': ["a", "b", "c"]}, id="volume-gone"),
-        pytest.param(
-            ["on-ab", "lost", "c"],
-            {
-                NODE_CONFLICT: ["c"],
-                BIND_CONFLICT: ["c"],
-                'error: could not find v1.PersistentVolume "gone"': ["a", "b"],
-            },
-            id="an-error-only-where-no-mismatch-came-first",
-        ),
-    ],
-)
+BOUND_CLAIMS: dict[str, Any] = {
+    "anywhere": (["any"], {}),
+    "local": (["on-a"], {NODE_CONFLICT: ["b", "c"]}),
+    "both-have-to-match": (["on-a", "on-ab"], {NODE_CONFLICT: ["b", "c"]}),
+    "apart": (["on-a", "on-b"], {NODE_CONFLICT: ["a", "b", "c"]}),
+    "both-reasons": (["on-a", "c"], {NODE_CONFLICT: ["b", "c"], BIND_CONFLICT: ["a", "b", "c"]}),
+    "volume-gone": (["lost"], {'error: could not find v1.PersistentVolume "gone"': ["a", "b", "c"]}),
+    "an-error-only-where-no-mismatch-came-first": (
+        ["on-ab", "lost", "c"],
+        {NODE_CONFLICT: ["c"], BIND_CONFLICT: ["c"], 'error: could not find v1.PersistentVolume "gone"': ["a", "b"]},
+    ),
+}
+
+
+@pytest.mark.parametrize(("claims", "expected"), BOUND_CLAIMS.values(), ids=BOUND_CLAIMS)
 def test_bound_claims(claims: list[str], expected: dict[str, list[str]]) -> None:
     """The node affinity of each bound volume holds."""
     others = [*bound("any"), *bound("on-a", "a"), *bound("on-b", "b"), *bound("on-ab", "a", "b"), wanting(), LOCAL]
@@ -102,25 +97,20 @@ BAD_SELECTOR_TEXT = "error creating internal label selector for claim"
 BAD_OPERATOR_TEXT = '"Bad" is not a valid pod selector operator'
 
 
-@pytest.mark.parametrize(
-    ("claims", "text"),
-    [
-        pytest.param(["now"], IMMEDIATE_TEXT, id="immediate"),
-        pytest.param(["prebound"], IMMEDIATE_TEXT, id="prebound-but-not-completed"),
-        pytest.param(["lost", "now"], IMMEDIATE_TEXT, id="before-bound-claims"),
-        pytest.param(["odd", "now"], 'VolumeBindingMode not set for StorageClass "odd"', id="class-without-mode"),
-        pytest.param(
-            ["now", "none"],
-            'error getting PVC "default/none": could not find v1.PersistentVolumeClaim "default/none"',
-            id="claim-missing",
-        ),
-        pytest.param(
-            ["selector"],
-            f"{BAD_SELECTOR_TEXT}: default/selector: {BAD_OPERATOR_TEXT}",
-            id="invalid-selector",
-        ),
-    ],
-)
+ERRORS: dict[str, Any] = {
+    "immediate": (["now"], IMMEDIATE_TEXT),
+    "prebound-but-not-completed": (["prebound"], IMMEDIATE_TEXT),
+    "before-bound-claims": (["lost", "now"], IMMEDIATE_TEXT),
+    "class-without-mode": (["odd", "now"], 'VolumeBindingMode not set for StorageClass "odd"'),
+    "claim-missing": (
+        ["now", "none"],
+        'error getting PVC "default/none": could not find v1.PersistentVolumeClaim "default/none"',
+    ),
+    "invalid-selector": (["selector"], f"{BAD_SELECTOR_TEXT}: default/selector: {BAD_OPERATOR_TEXT}"),
+}
+
+
+@pytest.mark.parametrize(("claims", "text"), ERRORS.values(), ids=ERRORS)
 def test_errors(claims: list[str], text: str) -> None:
     """They are met on every node."""
     others = [
@@ -148,32 +138,31 @@ def test_an_invalid_selector_is_an_error_where_it_is_reached() -> None:
 # --- claims to bind ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("volume", "nowhere"),
-    [
-        pytest.param(free("v", "a"), "bc", id="local"),
-        pytest.param(free("v"), "", id="anywhere"),
-        pytest.param(free("v", storage=5), "", id="just-large-enough"),
-        pytest.param(free("v", storage=4), "abc", id="too-small"),
-        pytest.param(free("v", phase="Bound"), "abc", id="not-available"),
-        pytest.param(free("v", deleting=True), "abc", id="being-deleted"),
-        pytest.param(free("v", storage_class_name="other"), "abc", id="another-class"),
-        pytest.param(free("v", annotations={CLASS_ANNOTATION: "other"}), "abc", id="another-class-by-annotation"),
-        pytest.param(
-            free("v", storage_class_name="", annotations={CLASS_ANNOTATION: "local"}),
-            "abc",
-            id="class-by-annotation-alone-is-not-found",
-        ),
-        pytest.param(free("v", access_modes=("ROX",)), "abc", id="other-access-modes"),
-        pytest.param(free("v", volume_mode="Filesystem"), "", id="default-mode"),
-        pytest.param(free("v", volume_mode="Block"), "abc", id="another-mode"),
-        pytest.param(free("v", claim_ref=ClaimReference("default", "x")), "abc", id="reserved-for-another"),
-        pytest.param(free("v", claim_ref=OURS, phase="Bound", access_modes=()), "", id="reserved"),
-        pytest.param(free("v", claim_ref=ClaimReference("default", "c"), phase=""), "", id="reserved-without-uid"),
-        pytest.param(free("v", claim_ref=ClaimReference("default", "c", "old")), "abc", id="reserved-for-an-older"),
-        pytest.param(free("v", claim_ref=OURS, storage=4), "abc", id="reserved-but-too-small"),
-    ],
-)
+CLAIM_VOLUME: dict[str, Any] = {
+    "local": (free("v", "a"), "bc"),
+    "anywhere": (free("v"), ""),
+    "just-large-enough": (free("v", storage=5), ""),
+    "too-small": (free("v", storage=4), "abc"),
+    "not-available": (free("v", phase="Bound"), "abc"),
+    "being-deleted": (free("v", deleting=True), "abc"),
+    "another-class": (free("v", storage_class_name="other"), "abc"),
+    "another-class-by-annotation": (free("v", annotations={CLASS_ANNOTATION: "other"}), "abc"),
+    "class-by-annotation-alone-is-not-found": (
+        free("v", storage_class_name="", annotations={CLASS_ANNOTATION: "local"}),
+        "abc",
+    ),
+    "other-access-modes": (free("v", access_modes=("ROX",)), "abc"),
+    "default-mode": (free("v", volume_mode="Filesystem"), ""),
+    "another-mode": (free("v", volume_mode="Block"), "abc"),
+    "reserved-for-another": (free("v", claim_ref=ClaimReference("default", "x")), "abc"),
+    "reserved": (free("v", claim_ref=OURS, phase="Bound", access_modes=()), ""),
+    "reserved-without-uid": (free("v", claim_ref=ClaimReference("default", "c"), phase=""), ""),
+    "reserved-for-an-older": (free("v", claim_ref=ClaimReference("default", "c", "old")), "abc"),
+    "reserved-but-too-small": (free("v", claim_ref=OURS, storage=4), "abc"),
+}
+
+
+@pytest.mark.parametrize(("volume", "nowhere"), CLAIM_VOLUME.values(), ids=CLAIM_VOLUME)
 def test_one_claim_one_volume(volume: PersistentVolume, nowhere: str) -> None:
     """What a volume must be like to be chosen for a claim."""
     assert unbindable(wanting(), volume) == nowhere
@@ -205,22 +194,21 @@ def test_a_claim_that_is_used_twice_needs_two_volumes() -> None:
 TOPOLOGY = ((Requirement("host", "In", ("a", "b")),),)
 
 
-@pytest.mark.parametrize(
-    ("storage_class", "nowhere"),
-    [
-        pytest.param(make_class("local", "p.io"), "", id="anywhere"),
-        pytest.param(make_class("local", ""), "abc", id="no-provisioner"),
-        pytest.param(make_class("local", "kubernetes.io/no-provisioner"), "abc", id="not-supported"),
-        pytest.param(make_class("local", "p.io", allowed_topologies=TOPOLOGY), "c", id="topology"),
-        pytest.param(make_class("local", "p.io", allowed_topologies=((),)), "abc", id="an-empty-term-matches-nothing"),
-        pytest.param(make_class("local", "p.io", allowed_topologies=((), *TOPOLOGY)), "c", id="one-term-is-enough"),
-        pytest.param(
-            make_class("local", "p.io", allowed_topologies=((Requirement("host", "In", ()),),)),
-            "abc",
-            id="an-invalid-term-is-skipped",
-        ),
-    ],
-)
+PROVISIONING: dict[str, Any] = {
+    "anywhere": (make_class("local", "p.io"), ""),
+    "no-provisioner": (make_class("local", ""), "abc"),
+    "not-supported": (make_class("local", "kubernetes.io/no-provisioner"), "abc"),
+    "topology": (make_class("local", "p.io", allowed_topologies=TOPOLOGY), "c"),
+    "an-empty-term-matches-nothing": (make_class("local", "p.io", allowed_topologies=((),)), "abc"),
+    "one-term-is-enough": (make_class("local", "p.io", allowed_topologies=((), *TOPOLOGY)), "c"),
+    "an-invalid-term-is-skipped": (
+        make_class("local", "p.io", allowed_topologies=((Requirement("host", "In", ()),),)),
+        "abc",
+    ),
+}
+
+
+@pytest.mark.parametrize(("storage_class", "nowhere"), PROVISIONING.values(), ids=PROVISIONING)
 def test_provisioning(storage_class: Any, nowhere: str) -> None:
     """What no volume matches must be provisionable for the node; a volume that matches is enough."""
     assert unbindable(storage_class, wanting()) == nowhere
@@ -294,17 +282,13 @@ def test_it_agrees_with_matching_node_by_node(requests: list[int], drawn: Any, r
     assert some == ["abc"[row] for row in rows if "abc"[row] in expected]
 
 
-@pytest.mark.parametrize(
-    ("gate", "volume"),
-    [
-        pytest.param("BlockVolume", free("v", "a", volume_mode="Block"), id="BlockVolume"),
-        pytest.param(
-            "StorageObjectInUseProtection",
-            free("v", "a", deleting=True),
-            id="StorageObjectInUseProtection",
-        ),
-    ],
-)
+GATES: dict[str, Any] = {
+    "BlockVolume": ("BlockVolume", free("v", "a", volume_mode="Block")),
+    "StorageObjectInUseProtection": ("StorageObjectInUseProtection", free("v", "a", deleting=True)),
+}
+
+
+@pytest.mark.parametrize(("gate", "volume"), GATES.values(), ids=GATES)
 def test_gates(gate: str, volume: PersistentVolume) -> None:
     """A volume of another mode, or one that is being deleted, is as good as any with the gate off."""
     cluster = Cluster(NODES, [], [LOCAL, wanting(), volume])

@@ -75,24 +75,23 @@ def refused(rule: VolumeBindingRule, pod: Pod, *others: Any, rows: list[int] | N
 # --- PreFilter -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("pod", "others", "expected"),
-    [
-        pytest.param(claiming("c"), [], 'persistentvolumeclaim "c" not found', id="missing"),
-        pytest.param(claiming("c"), [make_claim("c", storage_class="now")], UNBOUND, id="immediate"),
-        pytest.param(claiming("c"), [make_claim("c")], UNBOUND, id="no-class"),
-        pytest.param(claiming("c"), [make_claim("c", storage_class="gone")], UNBOUND, id="class-missing"),
-        pytest.param(claiming("c"), [make_claim("c", "v", storage_class="late")], UNBOUND, id="prebound"),
-        pytest.param(
-            claiming("c"),
-            [late("c", "odd"), make_class("odd", mode=None)],
-            'VolumeBindingMode not set for StorageClass "odd"',
-            id="class-without-mode",
-        ),
-        pytest.param(claiming("c"), [late("c")], None, id="waits"),
-        pytest.param(claiming("c"), bound("c"), None, id="bound"),
-    ],
-)
+PODS_WHOSE: dict[str, Any] = {
+    "missing": (claiming("c"), [], 'persistentvolumeclaim "c" not found'),
+    "immediate": (claiming("c"), [make_claim("c", storage_class="now")], UNBOUND),
+    "no-class": (claiming("c"), [make_claim("c")], UNBOUND),
+    "class-missing": (claiming("c"), [make_claim("c", storage_class="gone")], UNBOUND),
+    "prebound": (claiming("c"), [make_claim("c", "v", storage_class="late")], UNBOUND),
+    "class-without-mode": (
+        claiming("c"),
+        [late("c", "odd"), make_class("odd", mode=None)],
+        'VolumeBindingMode not set for StorageClass "odd"',
+    ),
+    "waits": (claiming("c"), [late("c")], None),
+    "bound": (claiming("c"), bound("c"), None),
+}
+
+
+@pytest.mark.parametrize(("pod", "others", "expected"), PODS_WHOSE.values(), ids=PODS_WHOSE)
 @RELEASES
 def test_pods_whose_claims_cannot_be_used(
     rule: VolumeBindingRule, pod: Pod, others: list[Any], expected: str | None
@@ -188,47 +187,42 @@ def room(name: str, size: int, *hosts: str) -> CSIStorageCapacity:
     return CSIStorageCapacity(ObjectMeta(name, "kube-system"), "late", selector, size)
 
 
-@pytest.mark.parametrize(
-    ("claims", "others", "expected"),
-    [
-        pytest.param(["c"], [late("c", "local"), free("v", "a", "b")], {NOT_FOUND: ["c"]}, id="matched"),
-        pytest.param(
-            ["c", "d"],
-            [late("c", "local"), late("d", "local"), free("v"), free("w", "a")],
-            {NOT_FOUND: ["b", "c"]},
-            id="two-claims",
-        ),
-        pytest.param(["c"], [late("c")], {}, id="provisioned"),
-        pytest.param(["c"], [late("c", annotations={SELECTED: "b"})], {NOT_FOUND: ["a", "c"]}, id="sent-to-b"),
-        pytest.param(
-            ["d", "c"],
-            [late("c", "local", annotations={SELECTED: "b"}), late("d", "local"), free("v")],
-            {NOT_FOUND: ["a", "b", "c"]},
-            id="sent-but-not-provisionable",
-        ),
-        pytest.param(
-            ["c"],
-            [late("c", "zonal"), make_class("zonal", allowed_topologies=((Requirement("zone", "In", ("z",)),),))],
-            {NOT_FOUND: ["c"]},
-            id="allowed-topologies",
-        ),
-        pytest.param(
-            ["c"],
-            [late("c", "odd"), make_class("odd", allowed_topologies=((),))],
-            {NOT_FOUND: ["a", "b", "c"]},
-            id="topology-without-expressions",
-        ),
-        pytest.param(
-            ["c"],
-            [late("c", "local", selector=LabelSelector(match_expressions=(Requirement("x", "Bad"),)))],
-            {
-                "error: error creating internal label selector for claim: default/c: "
-                '"Bad" is not a valid label selector operator': ["a", "b", "c"]
-            },
-            id="selector",
-        ),
-    ],
-)
+CLAIMS_BIND: dict[str, Any] = {
+    "matched": (["c"], [late("c", "local"), free("v", "a", "b")], {NOT_FOUND: ["c"]}),
+    "two-claims": (
+        ["c", "d"],
+        [late("c", "local"), late("d", "local"), free("v"), free("w", "a")],
+        {NOT_FOUND: ["b", "c"]},
+    ),
+    "provisioned": (["c"], [late("c")], {}),
+    "sent-to-b": (["c"], [late("c", annotations={SELECTED: "b"})], {NOT_FOUND: ["a", "c"]}),
+    "sent-but-not-provisionable": (
+        ["d", "c"],
+        [late("c", "local", annotations={SELECTED: "b"}), late("d", "local"), free("v")],
+        {NOT_FOUND: ["a", "b", "c"]},
+    ),
+    "allowed-topologies": (
+        ["c"],
+        [late("c", "zonal"), make_class("zonal", allowed_topologies=((Requirement("zone", "In", ("z",)),),))],
+        {NOT_FOUND: ["c"]},
+    ),
+    "topology-without-expressions": (
+        ["c"],
+        [late("c", "odd"), make_class("odd", allowed_topologies=((),))],
+        {NOT_FOUND: ["a", "b", "c"]},
+    ),
+    "selector": (
+        ["c"],
+        [late("c", "local", selector=LabelSelector(match_expressions=(Requirement("x", "Bad"),)))],
+        {
+            "error: error creating internal label selector for claim: default/c: "
+            '"Bad" is not a valid label selector operator': ["a", "b", "c"]
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize(("claims", "others", "expected"), CLAIMS_BIND.values(), ids=CLAIMS_BIND)
 @RELEASES
 def test_claims_to_bind(
     rule: VolumeBindingRule, claims: list[str], others: list[Any], expected: dict[str, list[str]]

@@ -7,12 +7,7 @@ import pytest
 from clusterstate.objects import Pod
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims import label_zones
-from predicates.volume_zone import (
-    RULE_1_16,
-    ZONE_CONFLICT,
-    volume_zone_1_27,
-    volume_zone_1_36,
-)
+from predicates.volume_zone import RULE_1_16, ZONE_CONFLICT, volume_zone_1_27, volume_zone_1_36
 from tests.support.build import Cluster, make_node
 from tests.support.storage import IMMEDIATE, REGION, ZONE, by_text, claiming, make_claim, make_class, make_volume
 

@@ -13,12 +13,7 @@ from clusterstate.errors import ConfigError
 from clusterstate.objects import FrozenMap, ResourceList
 from clusterstate.usage import account_1_16_with_overhead
 from kubescheduler.releases import v1_16
-from priorities.capacity_ratio import (
-    DEFAULT_SHAPE,
-    capacity_ratio_factory,
-    shape_error,
-    utilization,
-)
+from priorities.capacity_ratio import DEFAULT_SHAPE, capacity_ratio_factory, shape_error, utilization
 from priorities.normalize import Point, curve, round_half_away
 from priorities.types import PriorityArgs
 from tests.support.build import Cluster, make_node, make_pod, resources

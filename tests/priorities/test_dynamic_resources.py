@@ -7,16 +7,7 @@ import numpy as np
 from clusterstate.objects import DeviceAsk
 from priorities.dynamic_resources import dynamic_resources_score
 from tests.support.build import make_node, resources
-from tests.support.devices import (
-    device_cluster,
-    exactly,
-    first_of,
-    gpu,
-    make_claim,
-    make_class,
-    make_slice,
-    pod_with,
-)
+from tests.support.devices import device_cluster, exactly, first_of, gpu, make_claim, make_class, make_slice, pod_with
 
 DYNAMIC_RESOURCES = dynamic_resources_score()
 NODES = [make_node("one"), make_node("two"), make_node("three")]

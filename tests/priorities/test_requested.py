@@ -50,11 +50,7 @@ CASES = {
 @pytest.mark.parametrize(("allocatable", "running", "request_", "scores"), CASES.values(), ids=CASES)
 @pytest.mark.parametrize("nodes", [1, 9])
 def test_scores(
-    nodes: int,
-    allocatable: ResourceList,
-    running: ResourceList,
-    request_: ResourceList,
-    scores: tuple[int, int, int],
+    nodes: int, allocatable: ResourceList, running: ResourceList, request_: ResourceList, scores: tuple[int, int, int]
 ) -> None:
     """Upstream's numbers, on one node and on several."""
     cluster = Cluster(

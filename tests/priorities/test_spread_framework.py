@@ -172,8 +172,7 @@ def test_constraints_of_one_key(
 ) -> None:
     """Two pods in zone a: up to 1.32 both constraints count them, the second with a size of 0."""
     cluster = Cluster(
-        [make_node(zone, {"zone": zone}) for zone in "ab"],
-        [make_pod(f"p{i}", X, node="a") for i in range(2)],
+        [make_node(zone, {"zone": zone}) for zone in "ab"], [make_pod(f"p{i}", X, node="a") for i in range(2)]
     )
     rule = getattr(spread, factory)(spread_rules_1_24((), "System", {}))
     found = scores(rule, cluster.info(wanting(*constraints)), cluster.snapshot)

@@ -50,46 +50,38 @@ def scores(claims: tuple[str, ...], *others: Any, shape: tuple[tuple[int, int], 
     return [int(score) for score in found]
 
 
-@pytest.mark.parametrize(
-    ("claims", "others", "expected"),
-    [
-        pytest.param(("c",), [late("c", 5), free("v", 10, "a"), free("w", 20, "b")], [50, 75, 0], id="static"),
-        pytest.param(
-            ("c", "d"),
-            [late("c", 5), late("d", 5), free("v", 5, "a"), free("w", 15, "a", "b"), free("x", 10, "b")],
-            [50, 60, 0],
-            id="claims-of-one-class-together",
-        ),
-        pytest.param(
-            ("c", "d"),
-            [late("c", 5), late("d", 1, "fast"), free("v", 10, "a"), free("w", 2, "a", of="fast")],
-            [50, 0, 0],
-            id="classes-are-averaged",
-        ),
-        pytest.param(
-            ("c", "d"),
-            [late("c", 1), late("d", 1, "fast"), free("v", 3, "a"), free("w", 2, "a", of="fast")],
-            [59, 0, 0],
-            id="halves-are-rounded-up",
-        ),
-        pytest.param(
-            ("c",), [late("c", 5), room("r", 10, "a"), room("s", 50, "b"), room("t", 5, "c")], [50, 90, 0], id="dynamic"
-        ),
-        pytest.param(
-            ("c", "d"), [late("c", 5), late("d", 5), room("r", 10, "a"), room("s", 8, "b")], [0, 0, 0], id="too-much"
-        ),
-        pytest.param(
-            ("c", "d"),
-            [late("c", 5), late("d", 9), free("v", 10, "a"), room("r", 100, "a"), room("s", 100, "b")],
-            [50, 86, 0],
-            id="static-goes-first",
-        ),
-        pytest.param(("c",), [late("c", 5), room("r", None, "a", largest=9)], [0, 0, 0], id="nobody-says"),
-        pytest.param(("c",), [make_claim("c", "v", annotations=BOUND)], [0, 0, 0], id="bound"),
-        pytest.param(("none",), [], [0, 0, 0], id="claim-missing"),
-        pytest.param((), [], [0, 0, 0], id="no-claims"),
-    ],
-)
+FULLNESS: dict[str, Any] = {
+    "static": (("c",), [late("c", 5), free("v", 10, "a"), free("w", 20, "b")], [50, 75, 0]),
+    "claims-of-one-class-together": (
+        ("c", "d"),
+        [late("c", 5), late("d", 5), free("v", 5, "a"), free("w", 15, "a", "b"), free("x", 10, "b")],
+        [50, 60, 0],
+    ),
+    "classes-are-averaged": (
+        ("c", "d"),
+        [late("c", 5), late("d", 1, "fast"), free("v", 10, "a"), free("w", 2, "a", of="fast")],
+        [50, 0, 0],
+    ),
+    "halves-are-rounded-up": (
+        ("c", "d"),
+        [late("c", 1), late("d", 1, "fast"), free("v", 3, "a"), free("w", 2, "a", of="fast")],
+        [59, 0, 0],
+    ),
+    "dynamic": (("c",), [late("c", 5), room("r", 10, "a"), room("s", 50, "b"), room("t", 5, "c")], [50, 90, 0]),
+    "too-much": (("c", "d"), [late("c", 5), late("d", 5), room("r", 10, "a"), room("s", 8, "b")], [0, 0, 0]),
+    "static-goes-first": (
+        ("c", "d"),
+        [late("c", 5), late("d", 9), free("v", 10, "a"), room("r", 100, "a"), room("s", 100, "b")],
+        [50, 86, 0],
+    ),
+    "nobody-says": (("c",), [late("c", 5), room("r", None, "a", largest=9)], [0, 0, 0]),
+    "bound": (("c",), [make_claim("c", "v", annotations=BOUND)], [0, 0, 0]),
+    "claim-missing": (("none",), [], [0, 0, 0]),
+    "no-claims": ((), [], [0, 0, 0]),
+}
+
+
+@pytest.mark.parametrize(("claims", "others", "expected"), FULLNESS.values(), ids=FULLNESS)
 def test_the_fuller_the_worse(claims: tuple[str, ...], others: list[Any], expected: list[int]) -> None:
     """By default; only nodes that offer something score at all."""
     assert scores(claims, *others) == expected

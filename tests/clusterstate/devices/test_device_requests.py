@@ -8,11 +8,7 @@ from clusterstate.devices.device_requests import compile_expression
 from kubecel import CompileFault, CostFault, ValueFault
 from tests.support.devices import DRIVER, gpu
 
-DEVICE = gpu(
-    "d",
-    {"model": "a100", "mig": True, "cores": 7, "other.com/rank": 1, "firmware": "v1.10.0"},
-    gib=40,
-)
+DEVICE = gpu("d", {"model": "a100", "mig": True, "cores": 7, "other.com/rank": 1, "firmware": "v1.10.0"}, gib=40)
 UNCONVERTED = "CEL result of type {} could not be converted to bool: "
 HERE = f'device.attributes["{DRIVER}"]'
 
@@ -94,10 +90,7 @@ def test_what_fails_for_a_device(source: str, fault: str) -> None:
         ("dyn(true)", "must evaluate to bool or the unknown type, not dyn"),
         ("[1]", "must evaluate to bool or the unknown type, not list(int)"),
         ("device", "must evaluate to bool or the unknown type, not kubernetes.DRADevice"),
-        (
-            "device.name",
-            "compilation failed: ERROR: <input>:1:7: undefined field 'name'\n | device.name\n | ......^",
-        ),
+        ("device.name", "compilation failed: ERROR: <input>:1:7: undefined field 'name'\n | device.name\n | ......^"),
         (
             f"{HERE}.names.exists(x, x == 'a')",
             "expression of type 'any' cannot be range of a comprehension (must be list, map, or dynamic)",
@@ -117,18 +110,9 @@ def test_what_is_no_selector(source: str, fault: str) -> None:
 @pytest.mark.parametrize(
     ("attribute", "fault"),
     [
-        (
-            "text",
-            UNCONVERTED.format("string") + "unsupported native conversion from string to 'bool'",
-        ),
-        (
-            "number",
-            UNCONVERTED.format("int") + "unsupported type conversion from 'int' to bool",
-        ),
-        (
-            "version",
-            UNCONVERTED.format("kubernetes.Semver") + "type conversion error from 'Semver' to 'bool'",
-        ),
+        ("text", UNCONVERTED.format("string") + "unsupported native conversion from string to 'bool'"),
+        ("number", UNCONVERTED.format("int") + "unsupported type conversion from 'int' to bool"),
+        ("version", UNCONVERTED.format("kubernetes.Semver") + "type conversion error from 'Semver' to 'bool'"),
     ],
 )
 def test_an_attribute_that_is_no_condition(attribute: str, fault: str) -> None:

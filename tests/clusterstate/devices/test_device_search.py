@@ -75,11 +75,7 @@ CASES = {
     "several": ([make_claim("c", exactly(count=2))], [TWO], [("r", "a"), ("r", "b")]),
     "too many": ([make_claim("c", exactly(count=3))], [TWO], None),
     "a selector": ([make_claim("c", exactly(selectors=(BIG,)))], [TWO], [("r", "b")]),
-    "no device left for the second claim": (
-        [make_claim("c"), make_claim("d", exactly(count=2))],
-        [TWO],
-        None,
-    ),
+    "no device left for the second claim": ([make_claim("c"), make_claim("d", exactly(count=2))], [TWO], None),
     "going back over the first request": (
         [make_claim("c", exactly("any"), exactly("first", selectors=(f'{HERE}.model == "x"',)))],
         [TWO],
@@ -249,11 +245,7 @@ CASES = {
         [SHARED],
         None,
     ),
-    "all there is without an amount": (
-        [make_claim("c"), make_claim("d", half())],
-        [SHARED],
-        None,
-    ),
+    "all there is without an amount": ([make_claim("c"), make_claim("d", half())], [SHARED], None),
     "a capacity that the device lacks": (
         [make_claim("c", exactly(capacity=FrozenMap({"cores": 1000})))],
         [SHARED],
@@ -309,10 +301,7 @@ def test_devices_on_their_way_to_another_pod() -> None:
 
 
 ERRORS = {
-    "not understood": (
-        make_claim("c", exactly(selectors=("device.none == 1",))),
-        "claim default/c: selector #0: ",
-    ),
+    "not understood": (make_claim("c", exactly(selectors=("device.none == 1",))), "claim default/c: selector #0: "),
     "no such key": (
         make_claim("c", exactly(selectors=("true", f"{HERE}.none == 1"))),
         "claim default/c: selector #1: CEL runtime error: no such key: none",

@@ -61,32 +61,30 @@ def annotated(key: str, value: Any) -> PodSpec:
     return spec_of(annotations={key: value if isinstance(value, str) else json.dumps(value)})
 
 
-@pytest.mark.parametrize(
-    ("document", "affinity"),
-    [
-        pytest.param(NODE_AFFINITY, Affinity(NodeAffinity((NodeSelectorTerm((DISK,)),))), id="node-affinity"),
-        pytest.param(
-            {"NODEAFFINITY": {REQUIRED.upper(): {"NodeSelectorTerms": []}}, "other": 1},
-            Affinity(NodeAffinity(())),
-            id="keys-in-any-case-and-unknown-ones",
-        ),
-        pytest.param(
-            {
-                "podAffinity": {REQUIRED: [{"topologyKey": "zone", "namespaces": []}]},
-                "podAntiAffinity": {PREFERRED: [{"weight": 3, "podAffinityTerm": {"labelSelector": {}}}]},
-            },
-            Affinity(
-                pod_affinity=PodAffinity((PodAffinityTerm("zone", namespaces=()),)),
-                pod_anti_affinity=PodAffinity(
-                    preferred=(WeightedPodAffinityTerm(3, PodAffinityTerm("", LabelSelector())),)
-                ),
+AFFINITY: dict[str, Any] = {
+    "node-affinity": (NODE_AFFINITY, Affinity(NodeAffinity((NodeSelectorTerm((DISK,)),)))),
+    "keys-in-any-case-and-unknown-ones": (
+        {"NODEAFFINITY": {REQUIRED.upper(): {"NodeSelectorTerms": []}}, "other": 1},
+        Affinity(NodeAffinity(())),
+    ),
+    "pod-affinity": (
+        {
+            "podAffinity": {REQUIRED: [{"topologyKey": "zone", "namespaces": []}]},
+            "podAntiAffinity": {PREFERRED: [{"weight": 3, "podAffinityTerm": {"labelSelector": {}}}]},
+        },
+        Affinity(
+            pod_affinity=PodAffinity((PodAffinityTerm("zone", namespaces=()),)),
+            pod_anti_affinity=PodAffinity(
+                preferred=(WeightedPodAffinityTerm(3, PodAffinityTerm("", LabelSelector())),)
             ),
-            id="pod-affinity",
         ),
-        pytest.param("null", Affinity(), id="null"),
-        pytest.param({"podAffinity": None}, Affinity(), id="null-member"),
-    ],
-)
+    ),
+    "null": ("null", Affinity()),
+    "null-member": ({"podAffinity": None}, Affinity()),
+}
+
+
+@pytest.mark.parametrize(("document", "affinity"), AFFINITY.values(), ids=AFFINITY)
 def test_an_affinity_annotation(document: Any, affinity: Affinity) -> None:
     """It has the shape of today's field."""
     assert annotated(AFFINITY_ANNOTATION, document).affinity == affinity
@@ -136,18 +134,14 @@ def test_malformed_tolerations_and_taints() -> None:
     assert taints_error(node_1_4(make_node("n", annotations={TAINTS_ANNOTATION: "x"})).taints)
 
 
-@pytest.mark.parametrize(
-    ("annotations", "names"),
-    [
-        pytest.param({INIT_ANNOTATIONS[1]: '[{"name":"alpha"}]'}, ["alpha"], id="alpha"),
-        pytest.param(
-            {INIT_ANNOTATIONS[0]: '[{"name":"beta"}]', INIT_ANNOTATIONS[1]: '[{"name":"alpha"}]'},
-            ["beta"],
-            id="beta-wins",
-        ),
-        pytest.param({}, [], id="none"),
-    ],
-)
+INIT_CONTAINERS: dict[str, Any] = {
+    "alpha": ({INIT_ANNOTATIONS[1]: '[{"name":"alpha"}]'}, ["alpha"]),
+    "beta-wins": ({INIT_ANNOTATIONS[0]: '[{"name":"beta"}]', INIT_ANNOTATIONS[1]: '[{"name":"alpha"}]'}, ["beta"]),
+    "none": ({}, []),
+}
+
+
+@pytest.mark.parametrize(("annotations", "names"), INIT_CONTAINERS.values(), ids=INIT_CONTAINERS)
 def test_init_containers(annotations: dict[str, str], names: list[str]) -> None:
     """They are annotations; the field is taken as one."""
     assert [container.name for container in spec_of(annotations=annotations).init_containers] == names

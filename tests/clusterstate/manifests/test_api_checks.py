@@ -9,13 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from clusterstate.manifests.api_checks import (
-    CHECKS_1_4,
-    CHECKS_1_16,
-    CHECKS_1_20,
-    CHECKS_1_36,
-    refused,
-)
+from clusterstate.manifests.api_checks import CHECKS_1_4, CHECKS_1_16, CHECKS_1_20, CHECKS_1_36, refused
 from clusterstate.manifests.known_fields import known_types
 
 TABLES = {"1.4": CHECKS_1_4, "1.16": CHECKS_1_16, "1.20": CHECKS_1_20, "1.36": CHECKS_1_36}
@@ -210,10 +204,7 @@ IN_SPECS |= {
         'resourceClaims[0]: Invalid value: {"Name":"gpu","ResourceClaimName":null,"ResourceClaimTemplateName":null}: '
         "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`",
     ),
-    "a claim without a name": (
-        {"resourceClaims": [{**NAMED, "name": ""}]},
-        "resourceClaims[0].name: Required value",
-    ),
+    "a claim without a name": ({"resourceClaims": [{**NAMED, "name": ""}]}, "resourceClaims[0].name: Required value"),
     "a claim twice": ({"resourceClaims": [NAMED, NAMED]}, 'resourceClaims[1].name: Duplicate value: "gpu"'),
     "a container's claim that the pod does not have": (
         {"resourceClaims": [NAMED], **container(resources={"claims": [{"name": "gpu"}, {"name": "nic"}]})},
@@ -235,79 +226,68 @@ def test_specs(spec: dict[str, Any], fault: str) -> None:
     assert refused("Deployment", template, CHECKS_1_36) == [f"spec.template.spec.{fault}"]
 
 
-@pytest.mark.parametrize(
-    ("kind", "manifest", "fault"),
-    [
-        pytest.param(
-            "Node",
-            {"spec": {"taints": [{"key": "a", "value": "b"}]}},
-            "spec.taints[0].effect: Required value",
-            id="a taint without effect",
-        ),
-        pytest.param(
-            "Node",
-            {"spec": {"taints": [{"key": "a", "effect": "NoSchedule", "value": value} for value in "xy"]}},
-            'spec.taints[0]: Duplicate value: "a:NoSchedule"',
-            id="a taint twice",
-        ),
-        pytest.param(
-            "Node",
-            {"status": {"allocatable": {"cpu": -1}}},
-            'status.allocatable[cpu]: Invalid value: "-1": must be greater than or equal to 0',
-            id="a node with less than nothing",
-        ),
-        pytest.param(
-            "PersistentVolume",
-            {"spec": {"capacity": {"storage": 0}}},
-            'spec.capacity[storage]: Invalid value: "0": must be greater than zero',
-            id="an empty volume",
-        ),
-        pytest.param(
-            "PriorityClass",
-            {"metadata": {"name": "high"}, "value": 2_000_000_000},
-            "value: Forbidden: maximum allowed value of a user defined priority is 1000000000",
-            id="a priority",
-        ),
-        pytest.param(
-            "PriorityClass",
-            {"metadata": {"name": "system-mine"}, "value": 1},
-            "metadata.name: Forbidden: priority class names with 'system-' prefix are reserved for system use only",
-            id="a class of the system's",
-        ),
-        pytest.param(
-            "PodDisruptionBudget",
-            {"spec": {"minAvailable": 1, "maxUnavailable": "50%"}},
-            'spec: Invalid value: {"MinAvailable":1,"Selector":null,"MaxUnavailable":"50%",'
-            '"UnhealthyPodEvictionPolicy":null}: minAvailable and maxUnavailable cannot be both set',
-            id="a budget of both kinds",
-        ),
-        pytest.param(
-            "PodDisruptionBudget",
-            {"spec": {"minAvailable": -1}},
-            "spec.minAvailable: Invalid value: -1: must be greater than or equal to 0",
-            id="a budget of less than nothing",
-        ),
-        pytest.param(
-            "PodDisruptionBudget",
-            {"spec": {"maxUnavailable": "half"}},
-            'spec.maxUnavailable: Invalid value: "half": a valid percent string must be a numeric string followed by '
-            "an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')",
-            id="a budget of no amount",
-        ),
-        pytest.param(
-            "PodDisruptionBudget",
-            {"spec": {"minAvailable": "101%"}},
-            'spec.minAvailable: Invalid value: "101%": must not be greater than 100%',
-            id="a budget of more than all",
-        ),
-        pytest.param(
-            "PodDisruptionBudget",
-            {"status": {"disruptionsAllowed": -1}},
-            "status.disruptionsAllowed: Invalid value: -1: must be greater than or equal to 0",
-            id="fewer disruptions than none",
-        ),
-    ],
-)
+OTHER_KINDS: dict[str, Any] = {
+    "a taint without effect": (
+        "Node",
+        {"spec": {"taints": [{"key": "a", "value": "b"}]}},
+        "spec.taints[0].effect: Required value",
+    ),
+    "a taint twice": (
+        "Node",
+        {"spec": {"taints": [{"key": "a", "effect": "NoSchedule", "value": value} for value in "xy"]}},
+        'spec.taints[0]: Duplicate value: "a:NoSchedule"',
+    ),
+    "a node with less than nothing": (
+        "Node",
+        {"status": {"allocatable": {"cpu": -1}}},
+        'status.allocatable[cpu]: Invalid value: "-1": must be greater than or equal to 0',
+    ),
+    "an empty volume": (
+        "PersistentVolume",
+        {"spec": {"capacity": {"storage": 0}}},
+        'spec.capacity[storage]: Invalid value: "0": must be greater than zero',
+    ),
+    "a priority": (
+        "PriorityClass",
+        {"metadata": {"name": "high"}, "value": 2_000_000_000},
+        "value: Forbidden: maximum allowed value of a user defined priority is 1000000000",
+    ),
+    "a class of the system's": (
+        "PriorityClass",
+        {"metadata": {"name": "system-mine"}, "value": 1},
+        "metadata.name: Forbidden: priority class names with 'system-' prefix are reserved for system use only",
+    ),
+    "a budget of both kinds": (
+        "PodDisruptionBudget",
+        {"spec": {"minAvailable": 1, "maxUnavailable": "50%"}},
+        'spec: Invalid value: {"MinAvailable":1,"Selector":null,"MaxUnavailable":"50%",'
+        '"UnhealthyPodEvictionPolicy":null}: minAvailable and maxUnavailable cannot be both set',
+    ),
+    "a budget of less than nothing": (
+        "PodDisruptionBudget",
+        {"spec": {"minAvailable": -1}},
+        "spec.minAvailable: Invalid value: -1: must be greater than or equal to 0",
+    ),
+    "a budget of no amount": (
+        "PodDisruptionBudget",
+        {"spec": {"maxUnavailable": "half"}},
+        'spec.maxUnavailable: Invalid value: "half": a valid percent string must be a numeric string followed by '
+        "an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')",
+    ),
+    "a budget of more than all": (
+        "PodDisruptionBudget",
+        {"spec": {"minAvailable": "101%"}},
+        'spec.minAvailable: Invalid value: "101%": must not be greater than 100%',
+    ),
+    "fewer disruptions than none": (
+        "PodDisruptionBudget",
+        {"status": {"disruptionsAllowed": -1}},
+        "status.disruptionsAllowed: Invalid value: -1: must be greater than or equal to 0",
+    ),
+}
+
+
+@pytest.mark.parametrize(("kind", "manifest", "fault"), OTHER_KINDS.values(), ids=OTHER_KINDS)
 def test_other_kinds(kind: str, manifest: dict[str, Any], fault: str) -> None:
     """What is no pod has its rules as well."""
     assert refused(kind, manifest, CHECKS_1_36) == [fault]
@@ -325,47 +305,39 @@ REFERENCE = "must be the name of a request in the claim or the name of a request
 SUB = {"name": "a", "deviceClassName": "gpu"}
 
 
-@pytest.mark.parametrize(
-    ("devices", "fault"),
-    [
-        pytest.param(exactly(count=0), None, id="none at all is one"),
-        pytest.param(
-            exactly(count=-1), "requests[0].exactly.count: Invalid value: -1: must be greater than zero", id="fewer"
-        ),
-        pytest.param(
-            exactly(allocationMode="All", count=2),
-            "requests[0].exactly.count: Invalid value: 2: must not be specified when allocationMode is 'All'",
-            id="two of all",
-        ),
-        pytest.param(exactly(deviceClassName=""), "requests[0].exactly.deviceClassName: Required value", id="no class"),
-        pytest.param(
-            claiming(requests=[{"name": "r", "firstAvailable": [SUB, {**SUB, "name": "b", "count": -2}]}]),
-            "requests[0].firstAvailable[1].count: Invalid value: -2: must be greater than zero",
-            id="of an alternative",
-        ),
-        pytest.param(
-            claiming(requests=[{"name": "r", "deviceClassName": "gpu", "count": -1}]),
-            "requests[0].count: Invalid value: -1: must be greater than zero",
-            id="of v1beta1",
-        ),
-        pytest.param(
-            claiming(requests=[{"name": "r", "exactly": {"deviceClassName": "gpu"}, "firstAvailable": [SUB]}]),
-            "requests[0]: Invalid value: null: exactly one of `exactly` or `firstAvailable` is required, but multiple "
-            "fields are set",
-            id="both",
-        ),
-        pytest.param(
-            claiming(constraints=[{"requests": ["r", "s"], "matchAttribute": "a/b"}]),
-            f'constraints[0].requests[1]: Invalid value: "s": {REFERENCE}',
-            id="a constraint on nothing",
-        ),
-        pytest.param(
-            claiming(requests=[{"name": "r", "firstAvailable": [SUB]}], config=[{"requests": ["r", "r/a", "r/b"]}]),
-            f'config[0].requests[2]: Invalid value: "r/b": {REFERENCE}',
-            id="a configuration of nothing",
-        ),
-    ],
-)
+DEVICE_REQUESTS: dict[str, Any] = {
+    "none at all is one": (exactly(count=0), None),
+    "fewer": (exactly(count=-1), "requests[0].exactly.count: Invalid value: -1: must be greater than zero"),
+    "two of all": (
+        exactly(allocationMode="All", count=2),
+        "requests[0].exactly.count: Invalid value: 2: must not be specified when allocationMode is 'All'",
+    ),
+    "no class": (exactly(deviceClassName=""), "requests[0].exactly.deviceClassName: Required value"),
+    "of an alternative": (
+        claiming(requests=[{"name": "r", "firstAvailable": [SUB, {**SUB, "name": "b", "count": -2}]}]),
+        "requests[0].firstAvailable[1].count: Invalid value: -2: must be greater than zero",
+    ),
+    "of v1beta1": (
+        claiming(requests=[{"name": "r", "deviceClassName": "gpu", "count": -1}]),
+        "requests[0].count: Invalid value: -1: must be greater than zero",
+    ),
+    "both": (
+        claiming(requests=[{"name": "r", "exactly": {"deviceClassName": "gpu"}, "firstAvailable": [SUB]}]),
+        "requests[0]: Invalid value: null: exactly one of `exactly` or `firstAvailable` is required, but multiple "
+        "fields are set",
+    ),
+    "a constraint on nothing": (
+        claiming(constraints=[{"requests": ["r", "s"], "matchAttribute": "a/b"}]),
+        f'constraints[0].requests[1]: Invalid value: "s": {REFERENCE}',
+    ),
+    "a configuration of nothing": (
+        claiming(requests=[{"name": "r", "firstAvailable": [SUB]}], config=[{"requests": ["r", "r/a", "r/b"]}]),
+        f'config[0].requests[2]: Invalid value: "r/b": {REFERENCE}',
+    ),
+}
+
+
+@pytest.mark.parametrize(("devices", "fault"), DEVICE_REQUESTS.values(), ids=DEVICE_REQUESTS)
 def test_requests_for_devices(devices: dict[str, Any], fault: str | None) -> None:
     """In claims and in templates of claims."""
     found = [] if fault is None else [fault]
@@ -384,20 +356,18 @@ VALUE = {
 }
 
 
-@pytest.mark.parametrize(
-    ("release", "manifest", "ending"),
-    [
-        pytest.param(
-            "1.4", OVER, 'limits[cpu]: Invalid value: "1": must be greater than or equal to request', id="1.4"
-        ),
-        pytest.param("1.16", OVER, "must be less than or equal to cpu limit", id="1.16"),
-        pytest.param("1.20", OVER, "must be less than or equal to cpu limit", id="1.20"),
-        pytest.param("1.36", OVER, "must be less than or equal to cpu limit of 1", id="1.36"),
-        pytest.param("1.4", {"spec": asking({"a.b/c": 1}, {"a.b/c": 2})}, None, id="1.4 has no extended resources"),
-        pytest.param("1.20", VALUE, None, id="1.20 takes any value in a selector"),
-        pytest.param("1.36", VALUE, "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')", id="1.36 does not"),
-    ],
-)
+RELEASES_DIFFER: dict[str, Any] = {
+    "1.4": ("1.4", OVER, 'limits[cpu]: Invalid value: "1": must be greater than or equal to request'),
+    "1.16": ("1.16", OVER, "must be less than or equal to cpu limit"),
+    "1.20": ("1.20", OVER, "must be less than or equal to cpu limit"),
+    "1.36": ("1.36", OVER, "must be less than or equal to cpu limit of 1"),
+    "1.4 has no extended resources": ("1.4", {"spec": asking({"a.b/c": 1}, {"a.b/c": 2})}, None),
+    "1.20 takes any value in a selector": ("1.20", VALUE, None),
+    "1.36 does not": ("1.36", VALUE, "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"),
+}
+
+
+@pytest.mark.parametrize(("release", "manifest", "ending"), RELEASES_DIFFER.values(), ids=RELEASES_DIFFER)
 def test_releases_differ(release: str, manifest: dict[str, Any], ending: str | None) -> None:
     """Each has its own words, and some take what others refuse."""
     found = refused("Pod", manifest, TABLES[release])
@@ -423,21 +393,18 @@ def test_every_type_is_known() -> None:
     assert len({frozenset(table) for table in TABLES.values()}) == 1
 
 
-@pytest.mark.parametrize(
-    "odd",
-    [
-        pytest.param({"spec": None}, id="null"),
-        pytest.param({"spec": {"containers": 3, "tolerations": [None, 4], "nodeSelector": "a"}}, id="wrong types"),
-        pytest.param({"spec": tolerating(key=4, operator=[], value={})}, id="wrong texts"),
-        pytest.param({"spec": asking({"cpu": "many"})}, id="no amount"),
-        pytest.param({"spec": {"resourceClaims": [None, 3], **container(resources={"claims": [4]})}}, id="no claims"),
-        pytest.param({"spec": spreading(maxSkew="one", topologyKey=7, whenUnsatisfiable=[])}, id="wrong numbers"),
-        pytest.param(
-            {"spec": spreading(labelSelector={"matchExpressions": [{"key": {}, "operator": "DoesNotExist"}]})},
-            id="no key",
-        ),
-    ],
-)
+WRONG_TYPES: dict[str, Any] = {
+    "null": {"spec": None},
+    "wrong types": {"spec": {"containers": 3, "tolerations": [None, 4], "nodeSelector": "a"}},
+    "wrong texts": {"spec": tolerating(key=4, operator=[], value={})},
+    "no amount": {"spec": asking({"cpu": "many"})},
+    "no claims": {"spec": {"resourceClaims": [None, 3], **container(resources={"claims": [4]})}},
+    "wrong numbers": {"spec": spreading(maxSkew="one", topologyKey=7, whenUnsatisfiable=[])},
+    "no key": {"spec": spreading(labelSelector={"matchExpressions": [{"key": {}, "operator": "DoesNotExist"}]})},
+}
+
+
+@pytest.mark.parametrize("odd", WRONG_TYPES.values(), ids=WRONG_TYPES)
 def test_wrong_types_are_left_to_decoding(odd: dict[str, Any]) -> None:
     """They are no reason to fail here."""
     assert refused("Pod", odd, CHECKS_1_36) == []

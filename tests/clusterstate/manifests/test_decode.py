@@ -89,10 +89,7 @@ def test_pod_keeps_what_scheduling_reads() -> None:
     assert found.node_name == "n1"
     assert found.spec.containers == (
         Container(
-            "c",
-            "i",
-            FrozenMap({"cpu": 100, "memory": 1_024_000, "pods": 1000}),
-            ports=(ContainerPort(81, "10.0.0.1"),),
+            "c", "i", FrozenMap({"cpu": 100, "memory": 1_024_000, "pods": 1000}), ports=(ContainerPort(81, "10.0.0.1"),)
         ),
     )
     assert found.spec.volumes == (ClaimVolume("claim"), EphemeralVolume("scratch"), AWSElasticBlockStore("v", True))
@@ -155,10 +152,7 @@ def test_unknown_fields_are_ignored() -> None:
         ({"nodeName": 7}, "spec.nodeName: must be text, not 7; put it in quotes"),
         ({"volumes": [{"x": 1}, {"rbd": {"monitors": "m"}}]}, 'spec.volumes[1].rbd.monitors: must be a list, not "m"'),
         ({"affinity": "none"}, 'spec.affinity: must be an object, not "none"'),
-        (
-            {"schedulingGates": [{"name": ["x"]}]},
-            "spec.schedulingGates[0].name: must be text, not a list",
-        ),
+        ({"schedulingGates": [{"name": ["x"]}]}, "spec.schedulingGates[0].name: must be text, not a list"),
         (
             {"status": {"resources": {"requests": {"cpu": []}}}},
             'status.resources.requests.cpu: must be a quantity such as "100m" or "1Gi", not a list',
@@ -461,21 +455,20 @@ def test_storage_capacities_and_attachments() -> None:
     assert decode_object(inline) == VolumeAttachment(ObjectMeta("a"), "d.io", "n")
 
 
-@pytest.mark.parametrize(
-    ("volume", "expected"),
-    [
-        pytest.param({"awsElasticBlockStore": {"volumeID": "vol-1"}}, AWSElasticBlockStore("vol-1"), id="ebs"),
-        pytest.param(
-            {"awsElasticBlockStore": {"volumeID": "aws://z/vol-1"}},
-            AWSElasticBlockStore("aws://z/vol-1", volume_name="data"),
-            id="ebs-in-the-long-form",
-        ),
-        pytest.param({"azureDisk": {"diskName": "d", "diskURI": "/d"}}, AzureDisk("d", "/d"), id="azure"),
-        pytest.param({"portworxVolume": {"volumeID": "p"}}, PortworxVolume("p"), id="portworx"),
-        pytest.param({"persistentVolumeClaim": {"claimName": "c"}}, ClaimVolume("c"), id="claim"),
-        pytest.param({"ephemeral": {"volumeClaimTemplate": {}}}, EphemeralVolume("data"), id="ephemeral"),
-    ],
-)
+VOLUME_SOURCES: dict[str, Any] = {
+    "ebs": ({"awsElasticBlockStore": {"volumeID": "vol-1"}}, AWSElasticBlockStore("vol-1")),
+    "ebs-in-the-long-form": (
+        {"awsElasticBlockStore": {"volumeID": "aws://z/vol-1"}},
+        AWSElasticBlockStore("aws://z/vol-1", volume_name="data"),
+    ),
+    "azure": ({"azureDisk": {"diskName": "d", "diskURI": "/d"}}, AzureDisk("d", "/d")),
+    "portworx": ({"portworxVolume": {"volumeID": "p"}}, PortworxVolume("p")),
+    "claim": ({"persistentVolumeClaim": {"claimName": "c"}}, ClaimVolume("c")),
+    "ephemeral": ({"ephemeral": {"volumeClaimTemplate": {}}}, EphemeralVolume("data")),
+}
+
+
+@pytest.mark.parametrize(("volume", "expected"), VOLUME_SOURCES.values(), ids=VOLUME_SOURCES)
 def test_volumes_of_pods(volume: dict[str, Any], expected: Any) -> None:
     """Their names are kept only where a rule tells them; the short way of decoding reads the same."""
     manifest = {"metadata": {"name": "p"}, "spec": {"volumes": [{"name": "data", **volume}]}}
@@ -533,37 +526,32 @@ def test_versions_of_devices(version: str) -> None:
     assert (found.devices[0].name, found.devices[0].binds_to_node) == ("d", True)
 
 
-@pytest.mark.parametrize(
-    ("manifest", "problem"),
-    [
-        pytest.param(
-            of_version("v1", "ResourceClaim", {"devices": {"requests": [{"name": "r", **ASKED}]}}),
-            "spec.devices.requests[0]: needs exactly or firstAvailable, as in resource.k8s.io/v1",
-            id="fields of v1beta1 in v1",
-        ),
-        pytest.param(
-            of_version("v1beta1", "ResourceClaim", {"devices": {"requests": [{"name": "r", "exactly": ASKED}]}}),
-            "spec.devices.requests[0].exactly: unknown field; in resource.k8s.io/v1beta1 what is in it stands in the "
-            "request itself",
-            id="fields of v1 in v1beta1",
-        ),
-        pytest.param(
-            of_version("v1beta1", "ResourceClaim", {"devices": {"requests": [{"name": "r"}]}}),
-            "spec.devices.requests[0]: needs deviceClassName or firstAvailable, as in resource.k8s.io/v1beta1",
-            id="nothing is asked for",
-        ),
-        pytest.param(
-            of_version("v1beta1", "ResourceClaim", {"devices": {"requests": [{"name": "r", **ASKED, "count": "2"}]}}),
-            'spec.devices.requests[0].count: must be a whole number, not "2"',
-            id="a wrong type",
-        ),
-        pytest.param(
-            of_version("v1", "ResourceSlice", {"devices": [{"name": "d", "basic": BASIC}]}),
-            "spec.devices[0].basic: unknown field; in resource.k8s.io/v1 what is in it stands in the device itself",
-            id="a device of v1beta1 in v1",
-        ),
-    ],
-)
+FIELDS_OTHER: dict[str, Any] = {
+    "fields of v1beta1 in v1": (
+        of_version("v1", "ResourceClaim", {"devices": {"requests": [{"name": "r", **ASKED}]}}),
+        "spec.devices.requests[0]: needs exactly or firstAvailable, as in resource.k8s.io/v1",
+    ),
+    "fields of v1 in v1beta1": (
+        of_version("v1beta1", "ResourceClaim", {"devices": {"requests": [{"name": "r", "exactly": ASKED}]}}),
+        "spec.devices.requests[0].exactly: unknown field; in resource.k8s.io/v1beta1 what is in it stands in the "
+        "request itself",
+    ),
+    "nothing is asked for": (
+        of_version("v1beta1", "ResourceClaim", {"devices": {"requests": [{"name": "r"}]}}),
+        "spec.devices.requests[0]: needs deviceClassName or firstAvailable, as in resource.k8s.io/v1beta1",
+    ),
+    "a wrong type": (
+        of_version("v1beta1", "ResourceClaim", {"devices": {"requests": [{"name": "r", **ASKED, "count": "2"}]}}),
+        'spec.devices.requests[0].count: must be a whole number, not "2"',
+    ),
+    "a device of v1beta1 in v1": (
+        of_version("v1", "ResourceSlice", {"devices": [{"name": "d", "basic": BASIC}]}),
+        "spec.devices[0].basic: unknown field; in resource.k8s.io/v1 what is in it stands in the device itself",
+    ),
+}
+
+
+@pytest.mark.parametrize(("manifest", "problem"), FIELDS_OTHER.values(), ids=FIELDS_OTHER)
 def test_fields_of_other_versions(manifest: dict[str, Any], problem: str) -> None:
     """They are faults, with the path that they have in the manifest."""
     assert problems_of(manifest)[0].endswith(f": {problem}")

@@ -185,8 +185,7 @@ def test_priority(spec: Any, default: PriorityClass | None, expected: Any) -> No
 
 
 @pytest.mark.parametrize(
-    ("name", "hint"),
-    [("hihg", "did you mean high?"), ("xyz", "add the class to the cluster, or set spec.priority")],
+    ("name", "hint"), [("hihg", "did you mean high?"), ("xyz", "add the class to the cluster, or set spec.priority")]
 )
 def test_unknown_priority_class(name: str, hint: str) -> None:
     """A class that does not exist is a fault with its path."""
@@ -270,21 +269,17 @@ IN_REV = {"key": "rev", "operator": "In", "values": ["2"]}
 NOT_IN_REV = {"key": "rev", "operator": "NotIn", "values": ["2"]}
 
 
-@pytest.mark.parametrize(
-    ("group", "expected"),
-    [
-        pytest.param({REQUIRED: [{**SAME_APP, "matchLabelKeys": ["rev"]}]}, [[IN_REV]], id="match"),
-        pytest.param({REQUIRED: [{**SAME_APP, "mismatchLabelKeys": ["rev"]}]}, [[NOT_IN_REV]], id="mismatch"),
-        pytest.param(
-            {PREFERRED: [{"weight": 1, "podAffinityTerm": {**SAME_APP, "matchLabelKeys": ["rev"]}}]},
-            [[IN_REV]],
-            id="preferred",
-        ),
-        pytest.param({REQUIRED: [{**SAME_APP, "matchLabelKeys": ["other"]}]}, [None], id="label-absent"),
-        pytest.param({REQUIRED: [{"topologyKey": "zone", "matchLabelKeys": ["rev"]}]}, [None], id="no-selector"),
-        pytest.param({REQUIRED: [SAME_APP]}, [None], id="no-keys"),
-    ],
-)
+LABEL_KEYS: dict[str, Any] = {
+    "match": ({REQUIRED: [{**SAME_APP, "matchLabelKeys": ["rev"]}]}, [[IN_REV]]),
+    "mismatch": ({REQUIRED: [{**SAME_APP, "mismatchLabelKeys": ["rev"]}]}, [[NOT_IN_REV]]),
+    "preferred": ({PREFERRED: [{"weight": 1, "podAffinityTerm": {**SAME_APP, "matchLabelKeys": ["rev"]}}]}, [[IN_REV]]),
+    "label-absent": ({REQUIRED: [{**SAME_APP, "matchLabelKeys": ["other"]}]}, [None]),
+    "no-selector": ({REQUIRED: [{"topologyKey": "zone", "matchLabelKeys": ["rev"]}]}, [None]),
+    "no-keys": ({REQUIRED: [SAME_APP]}, [None]),
+}
+
+
+@pytest.mark.parametrize(("group", "expected"), LABEL_KEYS.values(), ids=LABEL_KEYS)
 def test_label_keys_become_requirements(group: dict[str, Any], expected: list[Any]) -> None:
     """Of the pod's own values; keys that it does not have, and terms without a selector, are left alone."""
     assert selectors(bare_pod(group)) == expected

@@ -49,80 +49,72 @@ def test_every_type_is_there() -> None:
     assert named <= known_types().keys()
 
 
-@pytest.mark.parametrize(
-    ("kind", "manifest", "faults"),
-    [
-        pytest.param(
-            "Pod",
-            {"spec": {"containers": [{"name": "a", "resource": {"requests": {"cpu": 100}}}]}},
-            ["spec.containers[0].resource: unknown field; did you mean resources?"],
-            id="resource",
-        ),
-        pytest.param(
-            "Pod",
-            {"spec": {"nodeselector": {"a": "b"}}},
-            ["spec.nodeselector: unknown field; did you mean nodeSelector?"],
-            id="case",
-        ),
-        pytest.param(
-            "Pod",
-            {"spec": {"topologySpreadConstraints": [{"matchLabels": {"app": "a"}}], "labels": {"app": "a"}}},
-            [
-                "spec.topologySpreadConstraints[0].matchLabels: unknown field; did you mean labelSelector.matchLabels?",
-                "spec.labels: unknown field",
-            ],
-            id="a field of an object one level down",
-        ),
-        pytest.param(
-            "Deployment",
-            {"labels": {"app": "a"}, "replicas": 3},
-            [
-                "labels: unknown field; did you mean metadata.labels?",
-                "replicas: unknown field; did you mean spec.replicas?",
-            ],
-            id="at the top",
-        ),
-        pytest.param("Pod", {"spec": {"zzzz": 1}}, ["spec.zzzz: unknown field"], id="nothing like it"),
-        pytest.param("Pod", {"spec": {"a.b/c": 1}}, ["spec[a.b/c]: unknown field"], id="an odd name"),
-        pytest.param("Pod", {"spec": {7: 1}}, ["spec.7: unknown field"], id="a number"),
-        pytest.param("Pod", {"spce": None}, ["spce: unknown field; did you mean spec?"], id="null"),
-        pytest.param("Pod", {"metadata": {"labels": {"any": "label"}}}, [], id="names of the user's"),
-        pytest.param("Pod", {"spec": {"containers": "none"}}, [], id="of a wrong type"),
-        pytest.param(
-            "Pod",
-            {"spec": {"tolerations": [{"operator": "Equals", "effect": "NoSchedul"}]}},
-            [
-                'spec.tolerations[0].operator: "Equals" is not one of Exists, Equal, Lt, Gt; did you mean Equal?',
-                'spec.tolerations[0].effect: "NoSchedul" is not one of NoSchedule, PreferNoSchedule, NoExecute; '
-                "did you mean NoSchedule?",
-            ],
-            id="values",
-        ),
-        pytest.param("Pod", {"spec": {"tolerations": [{"operator": "", "effect": None}]}}, [], id="no values"),
-        pytest.param(
-            "PersistentVolumeClaim",
-            {"spec": {"accessModes": ["ReadWriteOnce", "RWX"]}},
-            ['spec.accessModes[1]: "RWX" is not one of ReadWriteOnce, ReadOnlyMany, ReadWriteMany, ReadWriteOncePod'],
-            id="a list of values",
-        ),
-        pytest.param(
-            "ResourceSlice",
-            {"spec": {"devices": [{"attributes": {"model": {"text": "a"}}}]}},
-            ["spec.devices[0].attributes.model.text: unknown field"],
-            id="objects by name",
-        ),
-        pytest.param(
-            "Node",
-            {"spec": {"taints": [{"effects": "NoSchedule"}]}, "status": {"allocateable": {}}},
-            [
-                "spec.taints[0].effects: unknown field; did you mean effect?",
-                "status.allocateable: unknown field; did you mean allocatable?",
-            ],
-            id="node",
-        ),
-        pytest.param("ConfigMap", {"whatever": 1}, [], id="a kind without a table"),
-    ],
-)
+UNKNOWN_FIELDS: dict[str, Any] = {
+    "resource": (
+        "Pod",
+        {"spec": {"containers": [{"name": "a", "resource": {"requests": {"cpu": 100}}}]}},
+        ["spec.containers[0].resource: unknown field; did you mean resources?"],
+    ),
+    "case": (
+        "Pod",
+        {"spec": {"nodeselector": {"a": "b"}}},
+        ["spec.nodeselector: unknown field; did you mean nodeSelector?"],
+    ),
+    "a field of an object one level down": (
+        "Pod",
+        {"spec": {"topologySpreadConstraints": [{"matchLabels": {"app": "a"}}], "labels": {"app": "a"}}},
+        [
+            "spec.topologySpreadConstraints[0].matchLabels: unknown field; did you mean labelSelector.matchLabels?",
+            "spec.labels: unknown field",
+        ],
+    ),
+    "at the top": (
+        "Deployment",
+        {"labels": {"app": "a"}, "replicas": 3},
+        [
+            "labels: unknown field; did you mean metadata.labels?",
+            "replicas: unknown field; did you mean spec.replicas?",
+        ],
+    ),
+    "nothing like it": ("Pod", {"spec": {"zzzz": 1}}, ["spec.zzzz: unknown field"]),
+    "an odd name": ("Pod", {"spec": {"a.b/c": 1}}, ["spec[a.b/c]: unknown field"]),
+    "a number": ("Pod", {"spec": {7: 1}}, ["spec.7: unknown field"]),
+    "null": ("Pod", {"spce": None}, ["spce: unknown field; did you mean spec?"]),
+    "names of the user's": ("Pod", {"metadata": {"labels": {"any": "label"}}}, []),
+    "of a wrong type": ("Pod", {"spec": {"containers": "none"}}, []),
+    "values": (
+        "Pod",
+        {"spec": {"tolerations": [{"operator": "Equals", "effect": "NoSchedul"}]}},
+        [
+            'spec.tolerations[0].operator: "Equals" is not one of Exists, Equal, Lt, Gt; did you mean Equal?',
+            'spec.tolerations[0].effect: "NoSchedul" is not one of NoSchedule, PreferNoSchedule, NoExecute; '
+            "did you mean NoSchedule?",
+        ],
+    ),
+    "no values": ("Pod", {"spec": {"tolerations": [{"operator": "", "effect": None}]}}, []),
+    "a list of values": (
+        "PersistentVolumeClaim",
+        {"spec": {"accessModes": ["ReadWriteOnce", "RWX"]}},
+        ['spec.accessModes[1]: "RWX" is not one of ReadWriteOnce, ReadOnlyMany, ReadWriteMany, ReadWriteOncePod'],
+    ),
+    "objects by name": (
+        "ResourceSlice",
+        {"spec": {"devices": [{"attributes": {"model": {"text": "a"}}}]}},
+        ["spec.devices[0].attributes.model.text: unknown field"],
+    ),
+    "node": (
+        "Node",
+        {"spec": {"taints": [{"effects": "NoSchedule"}]}, "status": {"allocateable": {}}},
+        [
+            "spec.taints[0].effects: unknown field; did you mean effect?",
+            "status.allocateable: unknown field; did you mean allocatable?",
+        ],
+    ),
+    "a kind without a table": ("ConfigMap", {"whatever": 1}, []),
+}
+
+
+@pytest.mark.parametrize(("kind", "manifest", "faults"), UNKNOWN_FIELDS.values(), ids=UNKNOWN_FIELDS)
 def test_unknown_fields(kind: str, manifest: dict[str, Any], faults: list[str]) -> None:
     """Every field and value that the API does not have is told with its path, and the nearest that it has."""
     assert unknown_fields(kind, manifest) == faults

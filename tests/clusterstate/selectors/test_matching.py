@@ -364,10 +364,7 @@ SELECTORS = {
         LabelSelector(match_expressions=(Requirement("a", "Near", ("b",)),)),
         '"Near" is not a valid label selector operator',
     ),
-    "value": (
-        LabelSelector(FrozenMap({"service": "x y"})),
-        f'values[0][service]: Invalid value: "x y": {VALUE_RULE}',
-    ),
+    "value": (LabelSelector(FrozenMap({"service": "x y"})), f'values[0][service]: Invalid value: "x y": {VALUE_RULE}'),
     "no values": (
         LabelSelector(match_expressions=(Requirement("a", "In"),)),
         "values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty",

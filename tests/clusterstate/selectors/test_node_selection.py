@@ -10,13 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterstate.objects import (
-    Affinity,
-    NodeAffinity,
-    NodeSelectorTerm,
-    PreferredSchedulingTerm,
-    Requirement,
-)
+from clusterstate.objects import Affinity, NodeAffinity, NodeSelectorTerm, PreferredSchedulingTerm, Requirement
 from clusterstate.selectors.matching import SelectorError, compile_requirement, term_error
 from clusterstate.selectors.node_selection import (
     labelled_mask,

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from clusterstate.objects import (
-    Affinity,
-    PodAffinity,
-    PodAffinityTerm,
-    WeightedPodAffinityTerm,
-)
+from clusterstate.objects import Affinity, PodAffinity, PodAffinityTerm, WeightedPodAffinityTerm
 from clusterstate.selectors.pod_affinity import HARD, REPEL, SOFT, topology_keys
 from clusterstate.snapshot import PodChange
 from tests.support.build import Cluster, make_node, make_pod

@@ -72,30 +72,28 @@ def test_services_come_in_order_of_arrival() -> None:
     assert [s.metadata.name for s in found] == ["b", "a", "c"]
 
 
-@pytest.mark.parametrize(
-    ("owner", "pod", "expected"),
-    [
-        pytest.param(ReplicationController(meta("o"), labels({"app": "web"})), WEB, True, id="rc"),
-        pytest.param(ReplicationController(meta("o"), labels()), WEB, False, id="rc-empty"),
-        pytest.param(ReplicaSet(meta("o"), select(app="web")), WEB, True, id="rs"),
-        pytest.param(ReplicaSet(meta("o"), LabelSelector()), WEB, False, id="rs-empty"),
-        pytest.param(ReplicaSet(meta("o"), None), WEB, False, id="rs-null"),
-        pytest.param(StatefulSet(meta("o"), select(app="web")), WEB, True, id="statefulset"),
-        pytest.param(StatefulSet(meta("o", "other"), select(app="web")), WEB, False, id="another-namespace"),
-        pytest.param(
-            ReplicaSet(meta("o"), LabelSelector(match_expressions=(Requirement("gone", "DoesNotExist"),))),
-            {},
-            False,
-            id="pod-without-labels",
-        ),
-        pytest.param(
-            ReplicaSet(meta("o"), LabelSelector(match_expressions=(Requirement("gone", "DoesNotExist"),))),
-            WEB,
-            True,
-            id="expressions-only",
-        ),
-    ],
-)
+CONTROLLERS: dict[str, Any] = {
+    "rc": (ReplicationController(meta("o"), labels({"app": "web"})), WEB, True),
+    "rc-empty": (ReplicationController(meta("o"), labels()), WEB, False),
+    "rs": (ReplicaSet(meta("o"), select(app="web")), WEB, True),
+    "rs-empty": (ReplicaSet(meta("o"), LabelSelector()), WEB, False),
+    "rs-null": (ReplicaSet(meta("o"), None), WEB, False),
+    "statefulset": (StatefulSet(meta("o"), select(app="web")), WEB, True),
+    "another-namespace": (StatefulSet(meta("o", "other"), select(app="web")), WEB, False),
+    "pod-without-labels": (
+        ReplicaSet(meta("o"), LabelSelector(match_expressions=(Requirement("gone", "DoesNotExist"),))),
+        {},
+        False,
+    ),
+    "expressions-only": (
+        ReplicaSet(meta("o"), LabelSelector(match_expressions=(Requirement("gone", "DoesNotExist"),))),
+        WEB,
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize(("owner", "pod", "expected"), CONTROLLERS.values(), ids=CONTROLLERS)
 def test_controllers(owner: Any, pod: dict[str, str], expected: bool) -> None:
     """A controller has the labelled pods of its namespace that its non-empty selector matches."""
     cluster = Cluster(others=[owner])

@@ -45,54 +45,48 @@ def source_of(volume: PersistentVolume) -> CSI:
     return translated_source(volume, plugin)
 
 
-@pytest.mark.parametrize(
-    ("source", "label", "driver", "handle"),
-    [
-        pytest.param(AWSElasticBlockStore("vol-1"), {}, "ebs.csi.aws.com", "vol-1", id="ebs"),
-        pytest.param(AWSElasticBlockStore("anything"), {}, "ebs.csi.aws.com", "anything", id="ebs-any-id"),
-        pytest.param(AWSElasticBlockStore("aws://eu-1a/vol-1"), {}, "ebs.csi.aws.com", "vol-1", id="ebs-with-zone"),
-        pytest.param(AWSElasticBlockStore("aws:///vol-1"), {}, "ebs.csi.aws.com", "vol-1", id="ebs-with-empty-zone"),
-        pytest.param(GCEPersistentDisk("d"), {}, "pd.csi.storage.gke.io", f"{GCE}/zones/UNSPECIFIED/disks/d", id="gce"),
-        pytest.param(
-            GCEPersistentDisk("d"), {ZONE: "eu-1-a"}, "pd.csi.storage.gke.io", f"{GCE}/zones/eu-1-a/disks/d", id="zone"
-        ),
-        pytest.param(
-            GCEPersistentDisk("d"),
-            {BETA_ZONE: "eu-1-a__eu-1-b", ZONE: ""},
-            "pd.csi.storage.gke.io",
-            f"{GCE}/regions/eu-1/disks/d",
-            id="zones",
-        ),
-        pytest.param(AzureDisk("d", "/disks/d"), {}, "disk.csi.azure.com", "/disks/d", id="azure"),
-        pytest.param(Cinder("c"), {}, "cinder.csi.openstack.org", "c", id="cinder"),
-        pytest.param(PortworxVolume("p"), {}, "pxd.portworx.com", "p", id="portworx"),
-    ],
-)
+VOLUME_BECOMES: dict[str, Any] = {
+    "ebs": (AWSElasticBlockStore("vol-1"), {}, "ebs.csi.aws.com", "vol-1"),
+    "ebs-any-id": (AWSElasticBlockStore("anything"), {}, "ebs.csi.aws.com", "anything"),
+    "ebs-with-zone": (AWSElasticBlockStore("aws://eu-1a/vol-1"), {}, "ebs.csi.aws.com", "vol-1"),
+    "ebs-with-empty-zone": (AWSElasticBlockStore("aws:///vol-1"), {}, "ebs.csi.aws.com", "vol-1"),
+    "gce": (GCEPersistentDisk("d"), {}, "pd.csi.storage.gke.io", f"{GCE}/zones/UNSPECIFIED/disks/d"),
+    "zone": (GCEPersistentDisk("d"), {ZONE: "eu-1-a"}, "pd.csi.storage.gke.io", f"{GCE}/zones/eu-1-a/disks/d"),
+    "zones": (
+        GCEPersistentDisk("d"),
+        {BETA_ZONE: "eu-1-a__eu-1-b", ZONE: ""},
+        "pd.csi.storage.gke.io",
+        f"{GCE}/regions/eu-1/disks/d",
+    ),
+    "azure": (AzureDisk("d", "/disks/d"), {}, "disk.csi.azure.com", "/disks/d"),
+    "cinder": (Cinder("c"), {}, "cinder.csi.openstack.org", "c"),
+    "portworx": (PortworxVolume("p"), {}, "pxd.portworx.com", "p"),
+}
+
+
+@pytest.mark.parametrize(("source", "label", "driver", "handle"), VOLUME_BECOMES.values(), ids=VOLUME_BECOMES)
 def test_a_volume_becomes_one_of_its_driver(source: Any, label: dict[str, str], driver: str, handle: str) -> None:
     """With the driver's own way to name volumes."""
     assert source_of(make_volume("v", source, label=label)) == CSI(driver, handle)
 
 
-@pytest.mark.parametrize(
-    ("source", "label", "text"),
-    [
-        pytest.param(AWSElasticBlockStore("aws://z/disk-1"), {}, f"{EBS_TEXT} (aws://z/disk-1)", id="ebs"),
-        pytest.param(AWSElasticBlockStore("aws://z/vol-1/x"), {}, f"{EBS_TEXT} (aws://z/vol-1/x)", id="ebs-path"),
-        pytest.param(
-            GCEPersistentDisk("d"),
-            {ZONE: "eu-1a__eu-1b"},
-            "failed to get region from zones: zone in unexpected format, "
-            "expected: {locale}-{region}-{zone}, got: eu-1a",
-            id="zone-format",
-        ),
-        pytest.param(
-            GCEPersistentDisk("d"),
-            {ZONE: "eu-1-a__us-2-b"},
-            "failed to get region from zones: multiple or no regions gotten from zones, got: map[eu-1:{} us-2:{}]",
-            id="two-regions",
-        ),
-    ],
-)
+TRANSLATED: dict[str, Any] = {
+    "ebs": (AWSElasticBlockStore("aws://z/disk-1"), {}, f"{EBS_TEXT} (aws://z/disk-1)"),
+    "ebs-path": (AWSElasticBlockStore("aws://z/vol-1/x"), {}, f"{EBS_TEXT} (aws://z/vol-1/x)"),
+    "zone-format": (
+        GCEPersistentDisk("d"),
+        {ZONE: "eu-1a__eu-1b"},
+        "failed to get region from zones: zone in unexpected format, expected: {locale}-{region}-{zone}, got: eu-1a",
+    ),
+    "two-regions": (
+        GCEPersistentDisk("d"),
+        {ZONE: "eu-1-a__us-2-b"},
+        "failed to get region from zones: multiple or no regions gotten from zones, got: map[eu-1:{} us-2:{}]",
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "label", "text"), TRANSLATED.values(), ids=TRANSLATED)
 def test_what_cannot_be_translated(source: Any, label: dict[str, str], text: str) -> None:
     """The text says why."""
     with pytest.raises(TranslationError) as caught:
@@ -116,38 +110,29 @@ def term(*pairs: tuple[str, str]) -> NodeSelectorTerm:
     return NodeSelectorTerm(tuple(Requirement(key, "In", (value,)) for key, value in pairs))
 
 
-@pytest.mark.parametrize(
-    ("terms", "label", "expected"),
-    [
-        pytest.param(None, {}, None, id="nothing"),
-        pytest.param((term((ZONE, "a")),), {}, (term((EBS_ZONE, "a")),), id="key-replaced"),
-        pytest.param((term((ZONE, "a")),), {ZONE: "b"}, (term((EBS_ZONE, "a")),), id="affinity-before-labels"),
-        pytest.param(
-            (term((BETA_ZONE, "a"), (BETA_REGION, "r")),), {}, (term((EBS_ZONE, "a"), (REGION, "r")),), id="beta"
-        ),
-        pytest.param(
-            (term((ZONE, "a")), term((BETA_ZONE, "b"))),
-            {},
-            (term((EBS_ZONE, "a")), term((BETA_ZONE, "b"))),
-            id="the-later-name-first",
-        ),
-        pytest.param(None, {ZONE: "a"}, (term((EBS_ZONE, "a")),), id="term-created"),
-        pytest.param(
-            None,
-            {BETA_ZONE: "b__ a__"},
-            (NodeSelectorTerm((Requirement(EBS_ZONE, "In", ("a", "b")),)),),
-            id="several-zones",
-        ),
-        pytest.param(None, {ZONE: "__"}, None, id="no-zone-in-the-label"),
-        pytest.param(
-            (term(("host", "x")), term(("host", "y"))),
-            {ZONE: "a"},
-            (term(("host", "x"), (EBS_ZONE, "a")), term(("host", "y"), (EBS_ZONE, "a"))),
-            id="every-term",
-        ),
-        pytest.param((term((REGION, "r")),), {}, (term((REGION, "r")),), id="region-alone"),
-    ],
-)
+NODE_AFFINITY: dict[str, Any] = {
+    "nothing": (None, {}, None),
+    "key-replaced": ((term((ZONE, "a")),), {}, (term((EBS_ZONE, "a")),)),
+    "affinity-before-labels": ((term((ZONE, "a")),), {ZONE: "b"}, (term((EBS_ZONE, "a")),)),
+    "beta": ((term((BETA_ZONE, "a"), (BETA_REGION, "r")),), {}, (term((EBS_ZONE, "a"), (REGION, "r")),)),
+    "the-later-name-first": (
+        (term((ZONE, "a")), term((BETA_ZONE, "b"))),
+        {},
+        (term((EBS_ZONE, "a")), term((BETA_ZONE, "b"))),
+    ),
+    "term-created": (None, {ZONE: "a"}, (term((EBS_ZONE, "a")),)),
+    "several-zones": (None, {BETA_ZONE: "b__ a__"}, (NodeSelectorTerm((Requirement(EBS_ZONE, "In", ("a", "b")),)),)),
+    "no-zone-in-the-label": (None, {ZONE: "__"}, None),
+    "every-term": (
+        (term(("host", "x")), term(("host", "y"))),
+        {ZONE: "a"},
+        (term(("host", "x"), (EBS_ZONE, "a")), term(("host", "y"), (EBS_ZONE, "a"))),
+    ),
+    "region-alone": ((term((REGION, "r")),), {}, (term((REGION, "r")),)),
+}
+
+
+@pytest.mark.parametrize(("terms", "label", "expected"), NODE_AFFINITY.values(), ids=NODE_AFFINITY)
 def test_node_affinity_uses_the_label_of_the_driver(
     terms: tuple[NodeSelectorTerm, ...] | None, label: dict[str, str], expected: Any
 ) -> None:

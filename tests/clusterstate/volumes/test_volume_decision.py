@@ -58,30 +58,22 @@ def late(name: str, storage: int = 5, **fields: Any) -> Any:
     return make_claim(name, storage_class="late", storage=storage * 1000, **fields)
 
 
-@pytest.mark.parametrize(
-    ("claims", "others", "expected"),
-    [
-        pytest.param((), [], ({}, []), id="no-claims"),
-        pytest.param(("bound",), [make_claim("bound", "v", annotations=BOUND)], ({}, []), id="bound"),
-        pytest.param(("c",), [late("c"), free("v"), free("w", storage=7000)], ({"c": "w"}, []), id="smallest"),
-        pytest.param(("c",), [late("c"), free("v", "b")], ({}, ["c"]), id="provisioned"),
-        pytest.param(
-            ("big", "small"),
-            [late("big", 8), late("small"), free("v")],
-            ({"small": "v"}, ["big"]),
-            id="small-claims-first",
-        ),
-        pytest.param(
-            ("c", "d"), [late("c"), late("d", annotations={SELECTED: "a"}), free("v")], ({"c": "v"}, ["d"]), id="sent"
-        ),
-        pytest.param(
-            ("c",),
-            [late("c"), free("v", claim_ref=ClaimReference("default", "c", "uid-c"), phase="Bound"), free("w")],
-            ({"c": "v"}, []),
-            id="reserved",
-        ),
-    ],
-)
+BINDING_POD: dict[str, Any] = {
+    "no-claims": ((), [], ({}, [])),
+    "bound": (("bound",), [make_claim("bound", "v", annotations=BOUND)], ({}, [])),
+    "smallest": (("c",), [late("c"), free("v"), free("w", storage=7000)], ({"c": "w"}, [])),
+    "provisioned": (("c",), [late("c"), free("v", "b")], ({}, ["c"])),
+    "small-claims-first": (("big", "small"), [late("big", 8), late("small"), free("v")], ({"small": "v"}, ["big"])),
+    "sent": (("c", "d"), [late("c"), late("d", annotations={SELECTED: "a"}), free("v")], ({"c": "v"}, ["d"])),
+    "reserved": (
+        ("c",),
+        [late("c"), free("v", claim_ref=ClaimReference("default", "c", "uid-c"), phase="Bound"), free("w")],
+        ({"c": "v"}, []),
+    ),
+}
+
+
+@pytest.mark.parametrize(("claims", "others", "expected"), BINDING_POD.values(), ids=BINDING_POD)
 def test_what_binding_a_pod_to_a_node_means(claims: tuple[str, ...], others: list[Any], expected: Any) -> None:
     """Volumes for the claims that some fit, provisions for the others."""
     assert decided(claims, *others) == expected
@@ -118,36 +110,34 @@ def test_nobody_keeps_account(size: int, others: list[Any]) -> None:
     assert capacities(size, *others)[1] is None
 
 
-@pytest.mark.parametrize(
-    ("rooms", "nodes", "left"),
-    [
-        pytest.param([], "", [-1, -1, -1], id="nothing-said"),
-        pytest.param([room("r", 10, "a"), room("s", 5, "b"), room("t", 4, "c")], "ab", [10, 5, -1], id="by-node"),
-        pytest.param([room("r", 10)], "abc", [10, 10, 10], id="everywhere"),
-        pytest.param([room("r", 10, of="other")], "", [-1, -1, -1], id="another-class"),
-        pytest.param([room("r", 10, largest=4)], "", [-1, -1, -1], id="largest-volume-goes-first"),
-        pytest.param([room("r", None, largest=5)], "abc", [-1, -1, -1], id="largest-volume-alone"),
-        pytest.param([room("r", None)], "", [-1, -1, -1], id="no-limit-is-no-room"),
-        pytest.param([room("r", 9, "a"), room("s", 7, "a", "b")], "ab", [9, 7, -1], id="the-first-that-will-do"),
-        pytest.param([CSIStorageCapacity(ObjectMeta("r"), "late", None, 10_000)], "", [-1] * 3, id="no-topology"),
-        pytest.param(
-            [
-                CSIStorageCapacity(
-                    ObjectMeta("r"), "late", LabelSelector(match_expressions=(Requirement("host", "Bad"),)), 10_000
-                )
-            ],
-            "",
-            [-1] * 3,
-            id="topology-that-cannot-be-read",
-        ),
-        pytest.param(
-            [CSIStorageCapacity(ObjectMeta("r"), "late", LabelSelector(labels({"host": "b"})), 4_001)],
-            "b",
-            [-1, 5, -1],
-            id="sizes-are-rounded-up",
-        ),
-    ],
-)
+ROOM_VOLUME: dict[str, Any] = {
+    "nothing-said": ([], "", [-1, -1, -1]),
+    "by-node": ([room("r", 10, "a"), room("s", 5, "b"), room("t", 4, "c")], "ab", [10, 5, -1]),
+    "everywhere": ([room("r", 10)], "abc", [10, 10, 10]),
+    "another-class": ([room("r", 10, of="other")], "", [-1, -1, -1]),
+    "largest-volume-goes-first": ([room("r", 10, largest=4)], "", [-1, -1, -1]),
+    "largest-volume-alone": ([room("r", None, largest=5)], "abc", [-1, -1, -1]),
+    "no-limit-is-no-room": ([room("r", None)], "", [-1, -1, -1]),
+    "the-first-that-will-do": ([room("r", 9, "a"), room("s", 7, "a", "b")], "ab", [9, 7, -1]),
+    "no-topology": ([CSIStorageCapacity(ObjectMeta("r"), "late", None, 10_000)], "", [-1] * 3),
+    "topology-that-cannot-be-read": (
+        [
+            CSIStorageCapacity(
+                ObjectMeta("r"), "late", LabelSelector(match_expressions=(Requirement("host", "Bad"),)), 10_000
+            )
+        ],
+        "",
+        [-1] * 3,
+    ),
+    "sizes-are-rounded-up": (
+        [CSIStorageCapacity(ObjectMeta("r"), "late", LabelSelector(labels({"host": "b"})), 4_001)],
+        "b",
+        [-1, 5, -1],
+    ),
+}
+
+
+@pytest.mark.parametrize(("rooms", "nodes", "left"), ROOM_VOLUME.values(), ids=ROOM_VOLUME)
 def test_room_for_a_volume(rooms: list[CSIStorageCapacity], nodes: str, left: list[int]) -> None:
     """Some object of the class has to have enough of it for the node."""
     snapshot, capacity = capacities(4_500, DRIVER, *rooms)

@@ -80,8 +80,7 @@ def test_what_lists_cannot_do(source: str, fault: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "source",
-    ["lists.range(2000000).size()", "lists.range(300000).map(x, x).size()", "lists.range(5000).distinct()"],
+    "source", ["lists.range(2000000).size()", "lists.range(300000).map(x, x).size()", "lists.range(5000).distinct()"]
 )
 def test_lists_that_cost_too_much(source: str) -> None:
     """What would cost more than allowed is not made first."""

@@ -119,10 +119,7 @@ def test_format(template: str, values: str, expected: str) -> None:
             "dyn('%d').format(['a'])",
             "error during formatting: decimal clause can only be used on integers, was given string",
         ),
-        (
-            "dyn('%s').format([optional.none()])",
-            STRING_CLAUSE + "optional_type",
-        ),
+        ("dyn('%s').format([optional.none()])", STRING_CLAUSE + "optional_type"),
     ],
 )
 def test_what_cannot_be_formatted(source: str, fault: str) -> None:

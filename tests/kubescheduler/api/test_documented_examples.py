@@ -73,9 +73,7 @@ TUTORIAL = ROOT / "docs" / "tutorial" / "python.md"
 OTHERWISE = {
     "1.4": {"node(s) had untolerated taint(s)": "PodToleratesNodeTaints"},
     "1.16": {"node(s) had untolerated taint(s)": "node(s) had taints that the pod didn't tolerate"},
-    "1.20": {
-        "node(s) had untolerated taint(s)": "node(s) had taint {dedicated: db}, that the pod didn't tolerate",
-    },
+    "1.20": {"node(s) had untolerated taint(s)": "node(s) had taint {dedicated: db}, that the pod didn't tolerate"},
     "1.36": {},
 }
 """Release → the texts of 1.36 that it words differently."""

@@ -97,26 +97,24 @@ def test_a_configuration_in_python(as_text: bool) -> None:
     assert Scheduler(two("1.36"), config=config).decide(pod("web", cpu=8)).host is not None
 
 
-@pytest.mark.parametrize(
-    ("release", "arguments", "texts"),
-    [
-        pytest.param(
-            "1.16",
-            {"config": CONFIG},
-            ["config: apiVersion: release 1.16 does not read kubescheduler.config.k8s.io/v1; "],
-            id="config",
-        ),
-        pytest.param("1.36", {"policy": POLICY}, ["--policy-config-file: release 1.36 has none"], id="policy"),
-        pytest.param("1.16", {"gates": {"Nope": True}}, ["Nope"], id="gate"),
-        pytest.param("1.36", {"plugins": "nope:Nope"}, ["there is no module nope"], id="plugin"),
-        pytest.param(
-            "1.16",
-            {"policy": {**POLICY, "predicates": [{"name": "A"}], "priorities": [{"name": "B", "weight": 1}]}},
-            ["policy: predicates[0]", "policy: priorities[0]"],
-            id="all faults",
-        ),
-    ],
-)
+WRONG_ARGUMENTS: dict[str, Any] = {
+    "config": (
+        "1.16",
+        {"config": CONFIG},
+        ["config: apiVersion: release 1.16 does not read kubescheduler.config.k8s.io/v1; "],
+    ),
+    "policy": ("1.36", {"policy": POLICY}, ["--policy-config-file: release 1.36 has none"]),
+    "gate": ("1.16", {"gates": {"Nope": True}}, ["Nope"]),
+    "plugin": ("1.36", {"plugins": "nope:Nope"}, ["there is no module nope"]),
+    "all faults": (
+        "1.16",
+        {"policy": {**POLICY, "predicates": [{"name": "A"}], "priorities": [{"name": "B", "weight": 1}]}},
+        ["policy: predicates[0]", "policy: priorities[0]"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("release", "arguments", "texts"), WRONG_ARGUMENTS.values(), ids=WRONG_ARGUMENTS)
 def test_wrong_arguments_say_what_to_do(release: str, arguments: dict[str, Any], texts: list[str]) -> None:
     """Everything that is wrong with a scheduler's description is one ConfigError."""
     with pytest.raises(ConfigError) as caught:
@@ -442,10 +440,7 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
     "decide: None": (lambda: checking_scheduler().decide(None), f"pod: {THING} null"),
     "decide: no pods": (lambda: checking_scheduler().decide([]), "pod: no"),
     "decide: no node": (lambda: checking_scheduler().decide(NOWHERE), "decide takes one pod, found none"),
-    "decide: no name": (
-        lambda: checking_scheduler().decide({}),
-        "metadata.name: missing; every object needs a name",
-    ),
+    "decide: no name": (lambda: checking_scheduler().decide({}), "metadata.name: missing; every object needs a name"),
     "decide: no file": (lambda: checking_scheduler().decide("no.yaml"), "no.yaml: no such file or folder"),
     "scheduler: None": (lambda: ks.Scheduler(NONE), NO_CLUSTER),
     "scheduler: 5": (lambda: ks.Scheduler(FIVE), "cluster: expected a Cluster, found 5"),
@@ -489,10 +484,7 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
         lambda: checking_scheduler(percentage_of_nodes_to_score="x"),
         f'percentage_of_nodes_to_score: {WHOLE} "x"',
     ),
-    "weight": (
-        lambda: checking_scheduler(hard_pod_affinity_symmetric_weight="x"),
-        f'symmetric_weight: {WHOLE} "x"',
-    ),
+    "weight": (lambda: checking_scheduler(hard_pod_affinity_symmetric_weight="x"), f'symmetric_weight: {WHOLE} "x"'),
     "weight: True": (
         lambda: checking_scheduler(hard_pod_affinity_symmetric_weight=True),
         f"symmetric_weight: {WHOLE} true",
@@ -501,22 +493,13 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
         lambda: checking_scheduler(extenders=5),
         "extenders: expected live, pass, record FILE or replay FILE",
     ),
-    "plugins: 5": (
-        lambda: checking_scheduler("1.36", plugins=5),
-        "plugins: expected a class, a factory or text like",
-    ),
+    "plugins: 5": (lambda: checking_scheduler("1.36", plugins=5), "plugins: expected a class, a factory or text like"),
     "plugins: value": (
         lambda: checking_scheduler("1.36", plugins={"A": 5}),
         "plugins: A: expected a class or a factory, found",
     ),
-    "plugins: builtin": (
-        lambda: checking_scheduler("1.36", plugins=dict),
-        "a factory takes (args, handle) or nothing",
-    ),
-    "configmap": (
-        lambda: checking_scheduler(policy_configmap=5),
-        "policy_configmap: expected a file name, found 5",
-    ),
+    "plugins: builtin": (lambda: checking_scheduler("1.36", plugins=dict), "a factory takes (args, handle) or nothing"),
+    "configmap": (lambda: checking_scheduler(policy_configmap=5), "policy_configmap: expected a file name, found 5"),
     "name": (lambda: checking_scheduler(scheduler_name=5), "scheduler_name: expected a name, found 5"),
     "bind: None": (
         lambda: checking_scheduler().bind(NONE),

@@ -121,10 +121,7 @@ def test_a_curve_that_is_the_same_is_only_finer(policies: Policies) -> None:
 
 @pytest.mark.parametrize(
     ("removed", "cause"),
-    [
-        pytest.param(False, Cause.ADDED_PRIORITY, id="added"),
-        pytest.param(True, Cause.REMOVED_PRIORITY, id="removed"),
-    ],
+    [pytest.param(False, Cause.ADDED_PRIORITY, id="added"), pytest.param(True, Cause.REMOVED_PRIORITY, id="removed")],
 )
 def test_added_and_removed(policies: Policies, removed: bool, cause: Cause) -> None:
     """A priority without a counterpart makes the difference."""

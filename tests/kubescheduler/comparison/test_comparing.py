@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -300,33 +301,26 @@ SELECTOR, EVEN, TOPOLOGY = "SelectorSpreadPriority", "EvenPodsSpreadPriority", "
 IMAGE, AFFINITY, CALLED = "ImageLocalityPriority", "NodeAffinityPriority", "extender http://a"
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "pairs"),
-    [
-        pytest.param([AFFINITY], ["NodeAffinity"], [Pair((AFFINITY,), ("NodeAffinity",), stretched=True)], id="rule"),
-        pytest.param([SELECTOR], [TOPOLOGY], [Pair((SELECTOR,), (TOPOLOGY,))], id="subject"),
-        pytest.param(
-            [SELECTOR, EVEN],
-            [TOPOLOGY, "SelectorSpread"],
-            [Pair((SELECTOR,), ("SelectorSpread",)), Pair((EVEN,), (TOPOLOGY,))],
-            id="rules before subjects",
-        ),
-        pytest.param(
-            [LEAST_REQUESTED, MOST_REQUESTED],
-            [FIT],
-            [Pair((LEAST_REQUESTED, MOST_REQUESTED), (FIT,))],
-            id="several share one",
-        ),
-        pytest.param(
-            ["mine", IMAGE],
-            ["mine", "yours"],
-            [Pair(("mine",), ("mine",)), Pair((IMAGE,), ()), Pair((), ("yours",))],
-            id="own names, and none",
-        ),
-        pytest.param([CALLED], [CALLED], [Pair((CALLED,), (CALLED,), extender=True)], id="extenders"),
-        pytest.param([CALLED], [], [Pair((CALLED,), (), extender=True)], id="an extender that is gone"),
-    ],
-)
+PAIRS: dict[str, Any] = {
+    "rule": ([AFFINITY], ["NodeAffinity"], [Pair((AFFINITY,), ("NodeAffinity",), stretched=True)]),
+    "subject": ([SELECTOR], [TOPOLOGY], [Pair((SELECTOR,), (TOPOLOGY,))]),
+    "rules before subjects": (
+        [SELECTOR, EVEN],
+        [TOPOLOGY, "SelectorSpread"],
+        [Pair((SELECTOR,), ("SelectorSpread",)), Pair((EVEN,), (TOPOLOGY,))],
+    ),
+    "several share one": ([LEAST_REQUESTED, MOST_REQUESTED], [FIT], [Pair((LEAST_REQUESTED, MOST_REQUESTED), (FIT,))]),
+    "own names, and none": (
+        ["mine", IMAGE],
+        ["mine", "yours"],
+        [Pair(("mine",), ("mine",)), Pair((IMAGE,), ()), Pair((), ("yours",))],
+    ),
+    "extenders": ([CALLED], [CALLED], [Pair((CALLED,), (CALLED,), extender=True)]),
+    "an extender that is gone": ([CALLED], [], [Pair((CALLED,), (), extender=True)]),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "pairs"), PAIRS.values(), ids=PAIRS)
 def test_pairs(old: list[str], new: list[str], pairs: list[Pair]) -> None:
     """The same name, then the same rule, then the same subject; every name once."""
     names = (tuple((name, rule_of(name)) for name in some) for some in (old, new))

@@ -151,28 +151,19 @@ def names(count: int, *labels: Mapping[str, str]) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize(
-    ("count", "labels", "expected"),
-    [
-        pytest.param(2, [{}], ["node"], id="no labels"),
-        pytest.param(2, [{ZONE: "a"}, {ZONE: "b"}], ["node", ZONE], id="few nodes"),
-        pytest.param(9, [{ZONE: "a"}, {ZONE: "b"}], [ZONE, "node"], id="many nodes"),
-        pytest.param(
-            9, [{ZONE: "a", POOL: "x"}, {ZONE: "b", POOL: "y"}], [POOL, ZONE, "node"], id="pools before zones"
-        ),
-        pytest.param(9, [{ZONE: "a", POOL: "x"}, {ZONE: "b", POOL: "x"}], [ZONE, "node"], id="one pool"),
-        pytest.param(
-            9, [{TYPE: "x", OLD_TYPE: "x"}, {TYPE: "y", OLD_TYPE: "y"}], [TYPE, "node"], id="of two names the newer"
-        ),
-        pytest.param(9, [{OLD_TYPE: "x"}, {}], [OLD_TYPE, "node"], id="some without the label"),
-        pytest.param(
-            FEW + 3,
-            [{POOL: f"p{at}", ZONE: "ab"[at % 2]} for at in range(FEW + 3)],
-            [ZONE, POOL, "node"],
-            id="too many pools",
-        ),
-    ],
-)
+OFFERED: dict[str, Any] = {
+    "no labels": (2, [{}], ["node"]),
+    "few nodes": (2, [{ZONE: "a"}, {ZONE: "b"}], ["node", ZONE]),
+    "many nodes": (9, [{ZONE: "a"}, {ZONE: "b"}], [ZONE, "node"]),
+    "pools before zones": (9, [{ZONE: "a", POOL: "x"}, {ZONE: "b", POOL: "y"}], [POOL, ZONE, "node"]),
+    "one pool": (9, [{ZONE: "a", POOL: "x"}, {ZONE: "b", POOL: "x"}], [ZONE, "node"]),
+    "of two names the newer": (9, [{TYPE: "x", OLD_TYPE: "x"}, {TYPE: "y", OLD_TYPE: "y"}], [TYPE, "node"]),
+    "some without the label": (9, [{OLD_TYPE: "x"}, {}], [OLD_TYPE, "node"]),
+    "too many pools": (FEW + 3, [{POOL: f"p{at}", ZONE: "ab"[at % 2]} for at in range(FEW + 3)], [ZONE, POOL, "node"]),
+}
+
+
+@pytest.mark.parametrize(("count", "labels", "expected"), OFFERED.values(), ids=OFFERED)
 def test_what_is_offered(count: int, labels: list[dict[str, str]], expected: list[str]) -> None:
     """The first one is what a page begins with."""
     assert names(count, *labels) == expected

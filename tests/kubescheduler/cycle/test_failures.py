@@ -65,11 +65,7 @@ def test_a_chosen_node_in_1_20(stage: Stage, status: Status, told: tuple[str, st
 @pytest.mark.parametrize(
     ("stage", "status", "told"),
     [
-        (
-            Stage.RESERVE,
-            REJECTED,
-            ("Unschedulable", "0/1 nodes are available: 1 a, 1 b.", "unschedulable"),
-        ),
+        (Stage.RESERVE, REJECTED, ("Unschedulable", "0/1 nodes are available: 1 a, 1 b.", "unschedulable")),
         (Stage.PERMIT, REJECTED, ("Unschedulable", "0/1 nodes are available: 1 a, 1 b.", "unschedulable")),
         (Stage.PERMIT, FAILED, ("SchedulerError", "broken", "error")),
         (Stage.PRE_BIND, REJECTED, ("Unschedulable", "b, a", "unschedulable")),

@@ -120,11 +120,7 @@ def test_what_is_wrong_is_answered_and_the_next_line_is_read(line: bytes, error:
     ("gates", "predicates", "scores"),
     [
         ({}, ["GeneralPredicates", "MaxEBSVolumeCount"], {"few": 7, "many": 7}),
-        (
-            {"BalanceAttachedNodeVolumes": True},
-            ["GeneralPredicates", "MaxEBSVolumeCount"],
-            {"few": 9, "many": 9},
-        ),
+        ({"BalanceAttachedNodeVolumes": True}, ["GeneralPredicates", "MaxEBSVolumeCount"], {"few": 9, "many": 9}),
         ({"BalanceAttachedNodeVolumes": True}, ["GeneralPredicates"], {"few": 7, "many": 7}),
         (
             {"BalanceAttachedNodeVolumes": True},

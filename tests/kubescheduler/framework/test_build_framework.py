@@ -133,11 +133,7 @@ def test_a_failing_factory(release: str, error: Exception, text: str) -> None:
             Point.QUEUE_SORT,
             'only one queue sort plugin required for profile with scheduler name "default-scheduler", but got 0',
         ),
-        (
-            "1.36",
-            Point.BIND,
-            'at least one bind plugin is needed for profile with scheduler name "default-scheduler"',
-        ),
+        ("1.36", Point.BIND, 'at least one bind plugin is needed for profile with scheduler name "default-scheduler"'),
     ],
 )
 def test_what_every_profile_needs(release: str, dropped: Point, text: str) -> None:
@@ -151,10 +147,7 @@ def test_what_every_profile_needs(release: str, dropped: Point, text: str) -> No
     ("release", "text"),
     [
         ("1.20", "only one queue sort plugin can be enabled"),
-        (
-            "1.36",
-            'only one queue sort plugin required for profile with scheduler name "default-scheduler", but got 2',
-        ),
+        ("1.36", 'only one queue sort plugin required for profile with scheduler name "default-scheduler", but got 2'),
     ],
 )
 def test_two_queue_sorts(release: str, text: str) -> None:

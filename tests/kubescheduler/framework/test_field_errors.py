@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from kubecel.api_names import worded_1_20, worded_1_36
@@ -16,25 +18,22 @@ from kubescheduler.framework.field_errors import (
     unsupported,
 )
 
+TEXTS: dict[str, Any] = {
+    "text": (invalid("a.b", "x\n", "no"), 'a.b: Invalid value: "x\\n": no'),
+    "number": (invalid("a", 5, "no"), "a: Invalid value: 5: no"),
+    "boolean": (invalid("a", True, "no"), "a: Invalid value: true: no"),
+    "required": (required("a"), "a: Required value"),
+    "required-why": (required("a", "give it"), "a: Required value: give it"),
+    "duplicate": (duplicate("a[1]", "x"), 'a[1]: Duplicate value: "x"'),
+    "forbidden": (forbidden("a", "no"), "a: Forbidden: no"),
+    "unsupported": (unsupported("a", "x", ("y", "z")), 'a: Unsupported value: "x": supported values: "y", "z"'),
+    "unsupported-none": (unsupported("a", "x", ()), 'a: Unsupported value: "x"'),
+    "plain": (plain("no"), "no"),
+    "plain-under": (plain("no").under("a"), "no"),
+}
 
-@pytest.mark.parametrize(
-    ("error", "text"),
-    [
-        pytest.param(invalid("a.b", "x\n", "no"), 'a.b: Invalid value: "x\\n": no', id="text"),
-        pytest.param(invalid("a", 5, "no"), "a: Invalid value: 5: no", id="number"),
-        pytest.param(invalid("a", True, "no"), "a: Invalid value: true: no", id="boolean"),
-        pytest.param(required("a"), "a: Required value", id="required"),
-        pytest.param(required("a", "give it"), "a: Required value: give it", id="required-why"),
-        pytest.param(duplicate("a[1]", "x"), 'a[1]: Duplicate value: "x"', id="duplicate"),
-        pytest.param(forbidden("a", "no"), "a: Forbidden: no", id="forbidden"),
-        pytest.param(
-            unsupported("a", "x", ("y", "z")), 'a: Unsupported value: "x": supported values: "y", "z"', id="unsupported"
-        ),
-        pytest.param(unsupported("a", "x", ()), 'a: Unsupported value: "x"', id="unsupported-none"),
-        pytest.param(plain("no"), "no", id="plain"),
-        pytest.param(plain("no").under("a"), "no", id="plain-under"),
-    ],
-)
+
+@pytest.mark.parametrize(("error", "text"), TEXTS.values(), ids=TEXTS)
 def test_texts(error: FieldError, text: str) -> None:
     """Path, kind, value and detail."""
     assert str(error) == text

@@ -95,10 +95,7 @@ def test_a_class_that_needs_nothing() -> None:
         ("h6_nowhere:X", "there is no module h6_nowhere here; run this in its folder, or install it"),
         ("h6_plugins:Nmed", "module h6_plugins has no factory Nmed; did you mean Named?"),
         ("h6_plugins:number", "module h6_plugins has no factory number"),
-        (
-            "h6_plugins:three",
-            "h6_plugins:three: a factory takes (args, handle) or nothing, this one takes 3 arguments",
-        ),
+        ("h6_plugins:three", "h6_plugins:three: a factory takes (args, handle) or nothing, this one takes 3 arguments"),
     ],
 )
 def test_what_cannot_be_loaded(text: str, problem: str) -> None:

@@ -94,13 +94,7 @@ def test_nodes_that_need_no_victims_in_1_20() -> None:
 def test_a_node_that_needs_no_victims_in_1_20_beside_one_that_violates_a_budget() -> None:
     """The fewest violations are looked at first, and leave one node."""
     extender = FakeExtender(filtered=Answered((), {"n0": "no"}))
-    cluster = [
-        node_named("n0"),
-        pod_at("a"),
-        node_named("n1"),
-        pod_at("b", "n1", cpu=3000, label=WEB),
-        budget(0),
-    ]
+    cluster = [node_named("n0"), pod_at("a"), node_named("n1"), pod_at("b", "n1", cpu=3000, label=WEB), budget(0)]
     decision = preempted("1.20", cluster, wants(), extenders=[extender])
     assert victims(decision) == {"n0": [], "n1": ["b"]}
     assert chosen(decision) == ["n0"]
@@ -121,12 +115,7 @@ def test_nodes_that_need_no_victims_in_1_36() -> None:
 
 # --- extenders -----------------------------------------------------------------------------------
 
-TWO = [
-    node_named("n0"),
-    node_named("n1"),
-    pod_at("a", cpu=3000),
-    pod_at("b", "n1", cpu=3000, priority=1),
-]
+TWO = [node_named("n0"), node_named("n1"), pod_at("a", cpu=3000), pod_at("b", "n1", cpu=3000, priority=1)]
 
 
 @BOTH

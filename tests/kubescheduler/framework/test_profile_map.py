@@ -86,10 +86,7 @@ OTHER_SORT = msgspec.structs.replace(OTHER_SORT, plugins={**OTHER_SORT.plugins, 
         ([named("")], "scheduler name is needed"),
         ([Profile("a")], 'plugins required for profile with scheduler name "a"'),
         ([named("a"), named("a")], 'duplicate profile with scheduler name "a"'),
-        (
-            [named("a"), named("b", OTHER_SORT)],
-            'different queue sort plugins for profile "b": "Other", first: "Sort"',
-        ),
+        ([named("a"), named("b", OTHER_SORT)], 'different queue sort plugins for profile "b": "Other", first: "Sort"'),
         (
             [named("a"), named("b", plugin_config=(("Sort", {"x": 1}),))],
             'different queue sort plugin args for profile "b"',

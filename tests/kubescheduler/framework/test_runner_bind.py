@@ -24,8 +24,7 @@ BOTH = ["1.20", "1.36"]
 
 def flight(**given: Any) -> tuple[Status | None, CycleState]:
     framework = frame(
-        "1.36",
-        *(plugin(name, **answers(pre_bind=None, pre_bind_pre_flight=answer)) for name, answer in given.items()),
+        "1.36", *(plugin(name, **answers(pre_bind=None, pre_bind_pre_flight=answer)) for name, answer in given.items())
     )
     state = CycleState()
     return framework.run_pre_bind_pre_flight(state, POD, "n1"), state

@@ -83,10 +83,7 @@ def column(answer: PreFiltered, *, applies: bool = True) -> ColumnPlugin:
     [
         (("hopeless",), Status.unresolvable("hopeless").by("Column")),
         (("a", "b"), Status.unschedulable("a", "b").by("Column")),
-        (
-            (NodeError("no {pod}"),),
-            Status.failure('running PreFilter plugin "Column": no default/p').by("Column"),
-        ),
+        ((NodeError("no {pod}"),), Status.failure('running PreFilter plugin "Column": no default/p').by("Column")),
     ],
     ids=["unresolvable", "unschedulable", "error"],
 )

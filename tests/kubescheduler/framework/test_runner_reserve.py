@@ -66,10 +66,7 @@ def test_permit_fails(release: str) -> None:
     ("release", "status"),
     [
         ("1.20", Status(Code.Wait, ('one or more plugins asked to wait and no plugin rejected pod "p"',))),
-        (
-            "1.36",
-            Status(Code.Wait, ("w", "one or more plugins asked to wait and no plugin rejected pod"), plugin="B"),
-        ),
+        ("1.36", Status(Code.Wait, ("w", "one or more plugins asked to wait and no plugin rejected pod"), plugin="B")),
     ],
 )
 def test_permit_waits(release: str, status: Status) -> None:

@@ -69,8 +69,7 @@ def test_column_rules_settle_and_reduce(release: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("release", "text", "skipped"),
-    [("1.20", 'running PreScore plugin "A": ', set()), ("1.36", None, {"A"})],
+    ("release", "text", "skipped"), [("1.20", 'running PreScore plugin "A": ', set()), ("1.36", None, {"A"})]
 )
 def test_skip(release: str, text: str | None, skipped: set[str]) -> None:
     """In 1.36 a plugin may give no score at all."""

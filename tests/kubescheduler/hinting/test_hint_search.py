@@ -285,19 +285,9 @@ WORLD = ks.Cluster(release="1.36")
 LONG = "x" * 60
 CASES: dict[str, tuple[ks.Cluster, dict[str, Any], str, str]] = {
     "request": (WORLD.node("a", cpu=2), ks.pod("web", cpu=3), "request", "ask for 2 cpu instead of 3"),
-    "toleration": (
-        WORLD.node("a", taints=["gpu:NoSchedule"]),
-        ks.pod("web"),
-        "toleration",
-        "tolerate gpu:NoSchedule",
-    ),
+    "toleration": (WORLD.node("a", taints=["gpu:NoSchedule"]), ks.pod("web"), "toleration", "tolerate gpu:NoSchedule"),
     "cordon": (WORLD.node("a", unschedulable=True), ks.pod("web"), "cordon", "uncordon a node"),
-    "node": (
-        WORLD.node("a", pods=1).pod("o", node="a"),
-        ks.pod("web"),
-        "size",
-        "make a node larger",
-    ),
+    "node": (WORLD.node("a", pods=1).pod("o", node="a"), ks.pod("web"), "size", "make a node larger"),
     "cut": (
         WORLD.node("a"),
         ks.pod("web", spec={"nodeSelector": {LONG: LONG}}),

@@ -30,22 +30,20 @@ def places(found: Any) -> dict[str, str]:
     return {moved.pod.metadata.name: moved.node for moved in found.moved}
 
 
-@pytest.mark.parametrize(
-    ("tolerations", "expected"),
-    [
-        pytest.param([], 0, id="none"),
-        pytest.param([(UNREACHABLE, "Exists", "NoExecute", 300)], 300, id="as admission gives it"),
-        pytest.param([(UNREACHABLE, "Exists", "NoExecute", 10)], 10, id="shorter"),
-        pytest.param([(UNREACHABLE, "Exists", "NoExecute", None)], math.inf, id="for ever"),
-        pytest.param([("", "Exists", "", None)], math.inf, id="every taint"),
-        pytest.param([(UNREACHABLE, "Exists", "NoExecute", -5)], 0, id="below 0"),
-        pytest.param([("node.kubernetes.io/not-ready", "Exists", "NoExecute", 300)], 0, id="another taint"),
-        pytest.param([(UNREACHABLE, "Exists", "NoSchedule", None)], 0, id="another effect"),
-        pytest.param(
-            [(UNREACHABLE, "Exists", "NoExecute", 300), ("", "Exists", "", None)], 300, id="the first that matches"
-        ),
-    ],
-)
+HOW_LONG: dict[str, Any] = {
+    "none": ([], 0),
+    "as admission gives it": ([(UNREACHABLE, "Exists", "NoExecute", 300)], 300),
+    "shorter": ([(UNREACHABLE, "Exists", "NoExecute", 10)], 10),
+    "for ever": ([(UNREACHABLE, "Exists", "NoExecute", None)], math.inf),
+    "every taint": ([("", "Exists", "", None)], math.inf),
+    "below 0": ([(UNREACHABLE, "Exists", "NoExecute", -5)], 0),
+    "another taint": ([("node.kubernetes.io/not-ready", "Exists", "NoExecute", 300)], 0),
+    "another effect": ([(UNREACHABLE, "Exists", "NoSchedule", None)], 0),
+    "the first that matches": ([(UNREACHABLE, "Exists", "NoExecute", 300), ("", "Exists", "", None)], 300),
+}
+
+
+@pytest.mark.parametrize(("tolerations", "expected"), HOW_LONG.values(), ids=HOW_LONG)
 def test_how_long_pods_stay(tolerations: list[tuple[Any, ...]], expected: float) -> None:
     """As the first toleration says that matches the taint NoExecute."""
     made = tuple(

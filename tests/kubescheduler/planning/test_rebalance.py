@@ -142,10 +142,7 @@ CASES: dict[str, tuple[ks.Cluster, dict[str, Any], list[tuple[str, str, str]] | 
         *({"empty": 1}, [("y", "b", "a")], True),
     ),
     "budget": (FULL.add(web("x", "a"), web("y", "b"), budget("w", "web", minAvailable=2)), {"empty": 1}, None, True),
-    "daemon set": (
-        FULL.add(owned("DaemonSet", "d", "x", node="a"), web("y", "b")),
-        *({"empty": 1}, [], True),
-    ),
+    "daemon set": (FULL.add(owned("DaemonSet", "d", "x", node="a"), web("y", "b")), *({"empty": 1}, [], True)),
 }
 
 

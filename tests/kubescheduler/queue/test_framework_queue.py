@@ -53,15 +53,7 @@ def test_another_queue_sort_orders_them(release: str) -> None:
 
 @pytest.mark.parametrize(
     ("initial", "longest", "failures", "expected"),
-    [
-        (1, 10, 1, 1),
-        (1, 10, 2, 2),
-        (1, 10, 4, 8),
-        (1, 10, 5, 10),
-        (1, 10, 5000, 10),
-        (3, 12, 3, 12),
-        (10, 10, 2, 10),
-    ],
+    [(1, 10, 1, 1), (1, 10, 2, 2), (1, 10, 4, 8), (1, 10, 5, 10), (1, 10, 5000, 10), (3, 12, 3, 12), (10, 10, 2, 10)],
 )
 def test_the_wait_doubles(initial: float, longest: float, failures: int, expected: float) -> None:
     """Up to the longest one, in both releases."""

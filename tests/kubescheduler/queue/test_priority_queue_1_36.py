@@ -60,10 +60,7 @@ def test_a_rejection_ends_a_row_of_errors() -> None:
         (lambda queue: queue.assigned_pod_added(make_pod("new", node="n1")), ["foreign"]),
         (lambda queue: queue.node_added(make_node("n3")), ["affinity", "fit", "foreign", "taints"]),
         (lambda queue: queue.node_deleted(make_node("n3")), ["foreign"]),
-        (
-            lambda queue: queue.node_updated(make_node("n1"), make_node("n1", {"a": "b"})),
-            ["affinity", "foreign"],
-        ),
+        (lambda queue: queue.node_updated(make_node("n1"), make_node("n1", {"a": "b"})), ["affinity", "foreign"]),
         (
             lambda queue: queue.node_updated(make_node("n1"), make_node("n1", taints=(Taint("t", "", "NoSchedule"),))),
             ["affinity", "fit", "foreign", "taints"],

@@ -123,8 +123,7 @@ def test_how_long_a_pod_lies(release: str, seconds: float, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize(
-    ("release", "rejections", "errors"),
-    [("1.32", 2.5, 4.5), ("1.33", 3.0, 5.0), ("1.34", 3.0, 2.0)],
+    ("release", "rejections", "errors"), [("1.32", 2.5, 4.5), ("1.33", 3.0, 5.0), ("1.34", 3.0, 2.0)]
 )
 def test_back_offs(release: str, rejections: float, errors: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Their ends are whole seconds from 1.33 on; from 1.34 on errors are counted apart."""

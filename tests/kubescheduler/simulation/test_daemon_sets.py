@@ -46,22 +46,21 @@ def nodes_of(release: str, given: dict[str, Any]) -> list[str]:
     return [target_node(pod) for pod in cluster(release).pods_from(given)]
 
 
+NODES: dict[str, Any] = {
+    "whatever-room-there-is": ({}, ["free", "soft", "full", "cordoned"]),
+    "node-selector": ({"nodeSelector": {"name": "free"}}, ["free"]),
+    "node-affinity": (required("free", "other"), ["free"]),
+    "node-name": ({"nodeName": "full"}, ["full"]),
+    "tolerates-everything": (
+        {"tolerations": [{"operator": "Exists"}]},
+        ["free", "gpu", "evicts", "soft", "full", "cordoned"],
+    ),
+    "no-node": ({"nodeSelector": {"name": "none"}}, []),
+}
+
+
 @pytest.mark.parametrize("release", NOT_IN_1_4)
-@pytest.mark.parametrize(
-    ("spec", "nodes"),
-    [
-        pytest.param({}, ["free", "soft", "full", "cordoned"], id="whatever-room-there-is"),
-        pytest.param({"nodeSelector": {"name": "free"}}, ["free"], id="node-selector"),
-        pytest.param(required("free", "other"), ["free"], id="node-affinity"),
-        pytest.param({"nodeName": "full"}, ["full"], id="node-name"),
-        pytest.param(
-            {"tolerations": [{"operator": "Exists"}]},
-            ["free", "gpu", "evicts", "soft", "full", "cordoned"],
-            id="tolerates-everything",
-        ),
-        pytest.param({"nodeSelector": {"name": "none"}}, [], id="no-node"),
-    ],
-)
+@pytest.mark.parametrize(("spec", "nodes"), NODES.values(), ids=NODES)
 def test_nodes(release: str, spec: dict[str, Any], nodes: list[str]) -> None:
     """The template's selector, affinity and tolerations count, with those for node problems; room does not."""
     assert nodes_of(release, daemon_set(**spec)) == nodes

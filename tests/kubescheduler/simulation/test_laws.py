@@ -51,12 +51,7 @@ def workloads(draw: Any) -> Workload:
 
 
 def run(
-    workload: Workload,
-    *,
-    release: str = "1.16",
-    rests: bool = True,
-    reuses: bool = True,
-    **options: Any,
+    workload: Workload, *, release: str = "1.16", rests: bool = True, reuses: bool = True, **options: Any
 ) -> Report:
     amounts = resources(cpu=4000, memory=8 << 30, pods=10)
     cache = ClusterCache.of([make_node("n", allocatable=amounts)], release_named(release).default_view)

@@ -137,11 +137,7 @@ def test_lower_nominations_are_taken_back() -> None:
 
 def test_nodes_join_and_leave() -> None:
     """A new node is a reason to try again; a node takes its pods with it."""
-    report = simulated(
-        [],
-        Arrival(one_cpu("a")),
-        nodes=(NodeArrival(small_node("n"), at=20.0, leaves_at=50.0),),
-    )
+    report = simulated([], Arrival(one_cpu("a")), nodes=(NodeArrival(small_node("n"), at=20.0, leaves_at=50.0),))
     assert story(report) == {"a": ("lost", "n", 20.0, 50.0)}
     assert [(s.time, s.capacity[0]) for s in report.samples] == [(0.0, 0), (20.0, 1000), (50.0, 0)]
     assert report.nodes[0].changes[-1] == (50.0, (0, 0, 0))

@@ -170,30 +170,28 @@ def test_seeds_that_cannot_be(text: str, problem: str) -> None:
 A, B = "LeastRequestedPriority", "ImageLocalityPriority"
 
 
-@pytest.mark.parametrize(
-    ("grid", "expected"),
-    [
-        pytest.param({}, [("release=1.16", {})], id="nothing"),
-        pytest.param({"base": "release=1.4"}, [("release=1.4", {})], id="base"),
-        pytest.param({"weights": {A: 5}}, [("release=1.16", {A: 5})], id="one-weight"),
-        pytest.param({"weights": {A: [0, 2, 2]}}, [("release=1.16", {A: 0}), ("release=1.16", {A: 2})], id="list"),
-        pytest.param(
-            {"weights": {A: [1, 2], B: [3, 4]}},
-            [("release=1.16", {A: a, B: b}) for a, b in ((1, 3), (1, 4), (2, 3), (2, 4))],
-            id="product",
-        ),
-        pytest.param(
-            {"base": ["release=1.4", "release=1.16,provider=ClusterAutoscalerProvider"], "weights": {A: [1, 2]}},
-            [
-                ("release=1.4", {A: 1}),
-                ("release=1.4", {A: 2}),
-                ("release=1.16,provider=ClusterAutoscalerProvider", {A: 1}),
-                ("release=1.16,provider=ClusterAutoscalerProvider", {A: 2}),
-            ],
-            id="bases",
-        ),
-    ],
-)
+GRID: dict[str, Any] = {
+    "nothing": ({}, [("release=1.16", {})]),
+    "base": ({"base": "release=1.4"}, [("release=1.4", {})]),
+    "one-weight": ({"weights": {A: 5}}, [("release=1.16", {A: 5})]),
+    "list": ({"weights": {A: [0, 2, 2]}}, [("release=1.16", {A: 0}), ("release=1.16", {A: 2})]),
+    "product": (
+        {"weights": {A: [1, 2], B: [3, 4]}},
+        [("release=1.16", {A: a, B: b}) for a, b in ((1, 3), (1, 4), (2, 3), (2, 4))],
+    ),
+    "bases": (
+        {"base": ["release=1.4", "release=1.16,provider=ClusterAutoscalerProvider"], "weights": {A: [1, 2]}},
+        [
+            ("release=1.4", {A: 1}),
+            ("release=1.4", {A: 2}),
+            ("release=1.16,provider=ClusterAutoscalerProvider", {A: 1}),
+            ("release=1.16,provider=ClusterAutoscalerProvider", {A: 2}),
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(("grid", "expected"), GRID.values(), ids=GRID)
 def test_grid(grid: dict[str, Any], expected: list[tuple[str, dict[str, int]]]) -> None:
     """Every base with every combination of weights; the last name changes fastest."""
     assert [(one.label, dict(one.weights)) for one in grid_of(grid)] == expected

@@ -177,12 +177,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "code_of_sweeps.py").write_text(CODE)
     (tmp_path / "allowed_for_sweeps.py").write_text('ALLOWED = ("n1", "n2")\n')
     for at, names in enumerate((("n0", "n1"), ("n1", "n2"), ("n0", "n1", "n2"))):
-        write(
-            tmp_path / "snaps" / f"s{at}.json",
-            *map(node_manifest, names),
-            pod_manifest("a"),
-            pod_manifest("b"),
-        )
+        write(tmp_path / "snaps" / f"s{at}.json", *map(node_manifest, names), pod_manifest("a"), pod_manifest("b"))
     return tmp_path
 
 

@@ -183,10 +183,7 @@ ROWS_1_20: list[Any] = [
     ),
     *(
         pytest.param(f"NodeResources{kind}Allocated", record((("cpu", weight),)), text, id=f"{kind}-{weight}")
-        for kind, record in (
-            ("Least", NodeResourcesLeastAllocatedArgs),
-            ("Most", NodeResourcesMostAllocatedArgs),
-        )
+        for kind, record in (("Least", NodeResourcesLeastAllocatedArgs), ("Most", NodeResourcesMostAllocatedArgs))
         for weight, text in (
             (0, "resource Weight of cpu should be a positive value, got 0"),
             (101, "resource Weight of cpu should be less than 100, got 101"),
@@ -287,24 +284,18 @@ def test_1_20(name: str, args: Any, text: str | None) -> None:
     assert str(caught.value) == text
 
 
-@pytest.mark.parametrize(
-    ("shape", "text"),
-    [
-        pytest.param([], "at least one point must be specified", id="none"),
-        pytest.param(
-            [(0, 0), (5, 1), (5, 2)],
-            "utilization values must be sorted. Utilization[1]==5 >= Utilization[2]==5",
-            id="unsorted",
-        ),
-        pytest.param([(-1, 0)], "utilization values must not be less than 0. Utilization[0]==-1", id="below"),
-        pytest.param(
-            [(0, 11), (101, 0)], "score values must not be greater than 10. Score[0]==11", id="first-point-first"
-        ),
-        pytest.param([(101, 0)], "utilization values must not be greater than 100. Utilization[0]==101", id="above"),
-        pytest.param([(0, 0), (1, -1)], "score values must not be less than 0. Score[1]==-1", id="score"),
-        pytest.param([(0, 0), (100, 10)], None, id="fine"),
-    ],
-)
+SHAPES: dict[str, Any] = {
+    "none": ([], "at least one point must be specified"),
+    "unsorted": ([(0, 0), (5, 1), (5, 2)], "utilization values must be sorted. Utilization[1]==5 >= Utilization[2]==5"),
+    "below": ([(-1, 0)], "utilization values must not be less than 0. Utilization[0]==-1"),
+    "first-point-first": ([(0, 11), (101, 0)], "score values must not be greater than 10. Score[0]==11"),
+    "above": ([(101, 0)], "utilization values must not be greater than 100. Utilization[0]==101"),
+    "score": ([(0, 0), (1, -1)], "score values must not be less than 0. Score[1]==-1"),
+    "fine": ([(0, 0), (100, 10)], None),
+}
+
+
+@pytest.mark.parametrize(("shape", "text"), SHAPES.values(), ids=SHAPES)
 def test_shapes_1_20(shape: list[tuple[int, int]], text: str | None) -> None:
     """The first fault of a curve."""
     assert shape_error_1_20(shape) == text

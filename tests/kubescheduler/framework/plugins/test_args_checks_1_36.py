@@ -68,10 +68,7 @@ ROWS_1_36: list[Any] = [
     pytest.param(
         "NodeResourcesBalancedAllocation",
         NodeResourcesBalancedAllocationArgs((("cpu", 1), ("memory", 2), ("cpu", 1))),
-        [
-            "resources[1].weight: Invalid value: 2: must be 1",
-            'resources[2].name: Duplicate value: "cpu"',
-        ],
+        ["resources[1].weight: Invalid value: 2: must be 1", 'resources[2].name: Duplicate value: "cpu"'],
         id="balanced",
     ),
     pytest.param(

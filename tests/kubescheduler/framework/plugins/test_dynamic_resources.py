@@ -12,26 +12,13 @@ from clusterstate.errors import ConfigError
 from clusterstate.objects import Pod, ResourceClaim
 from kubescheduler.core.status import Status
 from kubescheduler.framework.contract.handle import Handle, Services
-from kubescheduler.framework.plugins.dynamic_resources import (
-    NAME,
-    STATE,
-    dynamic_resources_1_36,
-    timer_of,
-)
+from kubescheduler.framework.plugins.dynamic_resources import NAME, STATE, dynamic_resources_1_36, timer_of
 from kubescheduler.framework.plugins.node_affinity import NodeAffinityArgs
 from kubescheduler.releases import v1_36
 from predicates.dynamic_resources import NOT_AVAILABLE
 from predicates.types import GO_ON, SKIP, PreFiltered
 from tests.support.build import resources
-from tests.support.devices import (
-    HELD,
-    READING,
-    UID,
-    make_claim,
-    pod_with,
-    users,
-    world,
-)
+from tests.support.devices import HELD, READING, UID, make_claim, pod_with, users, world
 from tests.support.manual_time import ManualTime
 
 
@@ -97,34 +84,10 @@ POST_FILTERS: dict[str, tuple[ResourceClaim, Pod, Any, dict[str, Status], Status
         AWAY,
         Status.unschedulable("deallocation of ResourceClaim completed"),
     ),
-    "somebody else's": (
-        attrs.evolve(HELD, reserved_for=users("u")),
-        pod_with("c"),
-        GO_ON,
-        AWAY,
-        STUCK,
-    ),
-    "not what is in the way": (
-        HELD,
-        pod_with("c"),
-        GO_ON,
-        {"b": Status.unresolvable("other")},
-        STUCK,
-    ),
-    "not allocated": (
-        make_claim(),
-        pod_with("c"),
-        GO_ON,
-        {"b": Status.unresolvable("x")},
-        STUCK,
-    ),
-    "extended resources": (
-        HELD,
-        pod_with(requests=resources(**{"example.com/gpu": 5})),
-        GO_ON,
-        {},
-        STUCK,
-    ),
+    "somebody else's": (attrs.evolve(HELD, reserved_for=users("u")), pod_with("c"), GO_ON, AWAY, STUCK),
+    "not what is in the way": (HELD, pod_with("c"), GO_ON, {"b": Status.unresolvable("other")}, STUCK),
+    "not allocated": (make_claim(), pod_with("c"), GO_ON, {"b": Status.unresolvable("x")}, STUCK),
+    "extended resources": (HELD, pod_with(requests=resources(**{"example.com/gpu": 5})), GO_ON, {}, STUCK),
 }
 
 

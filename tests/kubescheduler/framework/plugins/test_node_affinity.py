@@ -107,10 +107,7 @@ PRE_FILTER: dict[str, tuple[Affinity | None, PreFiltered]] = {
         requiring(NodeSelectorTerm((), (named("a", "b"), named("b", "c")))),
         PreFiltered(nodes=frozenset("b")),
     ),
-    "contradiction": (
-        requiring(NodeSelectorTerm((), (A, B))),
-        PreFiltered(reasons=("pod affinity terms conflict",)),
-    ),
+    "contradiction": (requiring(NodeSelectorTerm((), (A, B))), PreFiltered(reasons=("pod affinity terms conflict",))),
     "contradiction-in-one-of-two": (
         requiring(NodeSelectorTerm((), (A, B)), NodeSelectorTerm((), (B,))),
         PreFiltered(nodes=frozenset("b")),

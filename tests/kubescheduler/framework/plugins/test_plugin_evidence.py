@@ -42,15 +42,7 @@ from kubescheduler.framework.plugins.services import ServiceAffinityArgs
 from kubescheduler.releases.lookup import release_named
 from priorities.types import PriorityConfig, PriorityError
 from tests.support.build import labels, make_node, make_pod, resources
-from tests.support.devices import (
-    device_cluster,
-    first_of,
-    gpu,
-    make_claim,
-    make_class,
-    make_slice,
-    pod_with,
-)
+from tests.support.devices import device_cluster, first_of, gpu, make_claim, make_class, make_slice, pod_with
 from tests.support.laws import costly
 from tests.support.references.formulas import explained, is_heading
 from tests.support.rich_worlds import ARGS as DEFAULTS

@@ -102,10 +102,7 @@ def with_image(image: str, init: str | None = None) -> Pod:
 def test_image_locality(pod: Pod, old: list[int], new: list[int]) -> None:
     """Init containers count since 1.36."""
     nodes = [make_node("a", images=(ContainerImage(("x:latest",), 523 * MIB),)), make_node("b")]
-    for make, view, expected in (
-        (image_locality_1_20, v1_20.VIEW, old),
-        (image_locality_1_36, v1_36.VIEW, new),
-    ):
+    for make, view, expected in ((image_locality_1_20, v1_20.VIEW, old), (image_locality_1_36, v1_36.VIEW, new)):
         plugin = make(None, HANDLE)
         assert plugin.points == {Point.SCORE}
         assert scores(plugin, Cluster(nodes, view=view), pod) == (expected, expected)
@@ -117,9 +114,7 @@ def test_image_locality(pod: Pod, old: list[int], new: list[int]) -> None:
 )
 def test_overhead_of_the_pod_in_the_balance(factory: str, score: int) -> None:
     """Up to 1.26 half a core of overhead counts as one millicore."""
-    from kubescheduler.framework.plugins import (
-        node_resources_balanced_allocation as plugin,
-    )
+    from kubescheduler.framework.plugins import node_resources_balanced_allocation as plugin
 
     cluster = Cluster([make_node("n", allocatable=resources(cpu=1000, memory=1000, pods=9))], view=v1_36.VIEW)
     pod = make_pod(overhead=resources(cpu=500, memory=500))

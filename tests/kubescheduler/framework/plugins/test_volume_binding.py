@@ -11,11 +11,7 @@ from clusterstate.errors import SchedulingError
 from clusterstate.objects import ClaimReference, CSIDriver, ObjectMeta
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.profile import Point
-from kubescheduler.framework.plugins.volume_binding import (
-    volume_binding_1_20,
-    volume_binding_1_21,
-    volume_binding_1_36,
-)
+from kubescheduler.framework.plugins.volume_binding import volume_binding_1_20, volume_binding_1_21, volume_binding_1_36
 from tests.support.binding_worlds import CONTROLLER, RELEASES, SELECTED, STORAGE, TAKEN, VolumeBindingSetup, free, late
 from tests.support.storage import by_text, claiming
 

@@ -177,11 +177,7 @@ CASES: dict[str, tuple[str, Callable[[VolumeBindingSetup, Pod], Callable[[], obj
         lambda w, _: gone(w, late("d")),
         'failed to check provisioning pvc: could not find v1.PersistentVolumeClaim "default/d"',
     ),
-    "annotations-gone": (
-        "d",
-        lambda w, _: came(w, late("d", storage=21)),
-        'selectedNode annotation reset for PVC "d"',
-    ),
+    "annotations-gone": ("d", lambda w, _: came(w, late("d", storage=21)), 'selectedNode annotation reset for PVC "d"'),
     "provisioning-failed": (
         "d",
         lambda w, _: came(w, late("d", annotations={"x": "y"})),

@@ -64,25 +64,18 @@ def test_where_it_takes_part() -> None:
     assert NEW.filter_alone == 'cannot read "PreFilterVolumeRestrictions" from cycleState'
 
 
-@pytest.mark.parametrize(
-    ("pod", "running", "expected"),
-    [
-        pytest.param(claiming("c"), [], SKIP, id="nobody-uses-it"),
-        pytest.param(claiming("shared"), [claiming("shared", name="old", node="b")], SKIP, id="for-many"),
-        pytest.param(claiming("c"), [claiming("c", name="old", node="b")], GO_ON, id="in-use"),
-        pytest.param(
-            claiming("c"), [claiming("c", name="old", node="b", namespace="other")], SKIP, id="in-another-namespace"
-        ),
-        pytest.param(claiming("c"), [claiming("c", name="old", node="gone")], SKIP, id="on-a-node-that-is-gone"),
-        pytest.param(make_pod(volumes=(GCEPersistentDisk("d"), ClaimVolume("c"))), [], GO_ON, id="with-a-disk"),
-        pytest.param(
-            claiming("none", "c"),
-            [],
-            PreFiltered(reasons=('persistentvolumeclaim "none" not found',)),
-            id="claim-missing",
-        ),
-    ],
-)
+NODES_LOOKED: dict[str, Any] = {
+    "nobody-uses-it": (claiming("c"), [], SKIP),
+    "for-many": (claiming("shared"), [claiming("shared", name="old", node="b")], SKIP),
+    "in-use": (claiming("c"), [claiming("c", name="old", node="b")], GO_ON),
+    "in-another-namespace": (claiming("c"), [claiming("c", name="old", node="b", namespace="other")], SKIP),
+    "on-a-node-that-is-gone": (claiming("c"), [claiming("c", name="old", node="gone")], SKIP),
+    "with-a-disk": (make_pod(volumes=(GCEPersistentDisk("d"), ClaimVolume("c"))), [], GO_ON),
+    "claim-missing": (claiming("none", "c"), [], PreFiltered(reasons=('persistentvolumeclaim "none" not found',))),
+}
+
+
+@pytest.mark.parametrize(("pod", "running", "expected"), NODES_LOOKED.values(), ids=NODES_LOOKED)
 def test_what_is_said_before_nodes_are_looked_at(pod: Pod, running: list[Pod], expected: PreFiltered) -> None:
     """A claim that is not there refuses the pod; a claim in use makes it look at nodes."""
     cluster = world(*running)
@@ -224,23 +217,21 @@ def test_1_36_looks_at_claims_before_nodes(claims: tuple[str, ...], expected: Pr
         }
 
 
-@pytest.mark.parametrize(
-    ("claims", "expected"),
-    [
-        pytest.param(("c",), {CONFLICT: ["beta", "other", "region"]}, id="bound"),
-        pytest.param(("late",), {}, id="waits"),
-        pytest.param(
-            ("c", "now"),
-            {CONFLICT: ["beta", "other", "region"], "PersistentVolume had no name": ["both", "ga"]},
-            id="after-a-conflict-nothing-more",
-        ),
-        pytest.param(
-            ("bare", "c"),
-            {"PersistentVolumeClaim had no pv name and storageClass name": ["both", "beta", "ga", "other", "region"]},
-            id="before-a-conflict-everywhere",
-        ),
-    ],
-)
+CLAIMS_FIRST: dict[str, Any] = {
+    "bound": (("c",), {CONFLICT: ["beta", "other", "region"]}),
+    "waits": (("late",), {}),
+    "after-a-conflict-nothing-more": (
+        ("c", "now"),
+        {CONFLICT: ["beta", "other", "region"], "PersistentVolume had no name": ["both", "ga"]},
+    ),
+    "before-a-conflict-everywhere": (
+        ("bare", "c"),
+        {"PersistentVolumeClaim had no pv name and storageClass name": ["both", "beta", "ga", "other", "region"]},
+    ),
+}
+
+
+@pytest.mark.parametrize(("claims", "expected"), CLAIMS_FIRST.values(), ids=CLAIMS_FIRST)
 def test_1_20_looks_at_claims_on_each_node(claims: tuple[str, ...], expected: dict[str, list[str]]) -> None:
     """A node without any label passes whatever the claims are."""
     assert refused(OLD_ZONE, Cluster(NODES_ZONE, [], STORAGE_ZONE), claiming(*claims)) == expected

@@ -29,9 +29,7 @@ from clusterstate.volumes.claims import csi_limit_key
 from clusterstate.volumes.csi_migration import MIGRATED_ANNOTATION
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
-from kubescheduler.framework.plugins import (
-    volume_limits,
-)
+from kubescheduler.framework.plugins import volume_limits
 from kubescheduler.framework.plugins.volume_limits import (
     AZURE_DISK_LIMITS_1_20,
     CINDER_LIMITS_1_20,
