@@ -193,6 +193,11 @@ class ClusterCache:
             self._listed_rows = (self.tree.version, rows)
         return rows
 
+    def node(self, name: str) -> Node | None:
+        """The node of that name; None: there is none."""
+        row = self.columns.row_of.get(name)
+        return None if row is None else self.columns.nodes[row]
+
     def remove_node(self, name: str) -> None:
         """Takes the node object away; its pods stay until they are removed themselves."""
         row = self.columns.row_of.get(name)

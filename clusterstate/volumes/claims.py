@@ -25,11 +25,13 @@ from clusterstate.objects import (
     FrozenMap,
     GCEPersistentDisk,
     Labels,
+    Node,
     NodeSelectorTerm,
     ObjectMeta,
     PersistentVolume,
     PersistentVolumeClaim,
     PodSpec,
+    Requirement,
     StorageClass,
 )
 from clusterstate.podinfo import PodInfo
@@ -589,9 +591,9 @@ IN_TREE = "kubernetes.io/"
 
 
 def made_by_controllers(
-    obj: PersistentVolume | PersistentVolumeClaim, objects: ClusterObjects
+    obj: PersistentVolume | PersistentVolumeClaim, objects: ClusterObjects, node: Callable[[str], Node | None]
 ) -> Iterator[PersistentVolume | PersistentVolumeClaim]:
-    """What follows when a scheduler has written a volume or a claim, as it is then.
+    """What follows when a scheduler has written a volume or a claim, as it is then. node: that of a name.
 
     The volume and the claim that it was given to, bound; or a volume for the claim whose node is chosen, and the claim
     bound to it. Nothing for a claim that is gone, bound, or waits for its node.
@@ -603,25 +605,44 @@ def made_by_controllers(
             yield msgspec.structs.replace(obj, phase=BOUND)
             yield _bound(claim, obj)
     elif not obj.volume_name and SELECTED_NODE_ANNOTATION in obj.metadata.annotations:
-        yield from provisioned(obj, objects.storage_classes.get(claim_class(obj)))
+        cls, chosen = (
+            objects.storage_classes.get(claim_class(obj)),
+            node(obj.metadata.annotations[SELECTED_NODE_ANNOTATION]),
+        )
+        there = None if cls is None or chosen is None else node_topology(cls.provisioner, chosen, objects)
+        yield from provisioned(obj, cls, there)
+
+
+def node_topology(driver: str, node: Node, objects: ClusterObjects) -> NodeSelectorTerm | None:
+    """Where a volume can be used that a driver makes for a node: on nodes with its values of the labels that its
+    CSINode names as the driver's topology. None where it names none, or the node does not have them.
+
+    Upstream: external-provisioner, GenerateAccessibilityRequirements and GenerateVolumeNodeAffinity.
+    """
+    csi_node, labels = objects.csi_nodes.get(node.name), node.metadata.labels
+    drivers = () if csi_node is None else csi_node.drivers
+    keys = next((one.topology_keys for one in drivers if one.name == driver), ())
+    if not keys or not labels.keys() >= {*keys}:
+        return None
+    return NodeSelectorTerm(tuple(Requirement(key, "In", (labels[key],)) for key in keys))
 
 
 def provisioned(
-    claim: PersistentVolumeClaim, cls: StorageClass | None = None
+    claim: PersistentVolumeClaim, cls: StorageClass | None = None, there: NodeSelectorTerm | None = None
 ) -> tuple[PersistentVolume, PersistentVolumeClaim]:
     """A volume that is made for a claim, and the claim bound to it.
 
     cls: the claim's class: the volume is one of its CSI driver, which counts against the limits of nodes, and can be
-    used where the class allows. None: by anybody, anywhere.
+    used where the class allows. None: by anybody, anywhere. there: where the driver makes it, if that is known.
     """
     own = claim.metadata
     name = f"pvc-{own.uid or own.name}"
     of_driver = cls is not None and not cls.provisioner.startswith(IN_TREE)
-    allowed = () if cls is None else cls.allowed_topologies
+    allowed = () if cls is None else tuple(map(NodeSelectorTerm, cls.allowed_topologies))
     volume = PersistentVolume(
         ObjectMeta(name),
         source=CSI(cls.provisioner, name) if cls is not None and of_driver else None,
-        node_affinity=tuple(map(NodeSelectorTerm, allowed)) or None,
+        node_affinity=(allowed if there is None else (there,)) or None,
         storage=claim.storage,
         access_modes=claim.access_modes,
         storage_class_name=claim.storage_class_name or "",

@@ -87,7 +87,7 @@ class VolumeSteps(NoPlugins):
     def bound_with(self, pod: Pod, node_name: str) -> Iterator[PersistentVolume | PersistentVolumeClaim]:
         """Volumes and claims as they are once the pod is bound to the node. Raises SchedulingError for claims that
         cannot be looked up."""
-        return ReservedVolumes.of(self._volumes_for(pod, node_name), node_name).bound(self.services.cache.objects)
+        return ReservedVolumes.of(self._volumes_for(pod, node_name), node_name).bound(self.services.cache)
 
     def run_unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:  # noqa: ARG002
         """Lets go of what was taken; what was written stays written."""

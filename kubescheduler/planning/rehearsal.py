@@ -124,8 +124,7 @@ class Rehearsal:
 
     def node(self, name: str) -> Node | None:
         """The node as it is now; None: there is none."""
-        row = self.cache.columns.row_of.get(name)
-        return None if row is None else self.cache.columns.nodes[row]
+        return self.cache.node(name)
 
     def pods_on(self, name: str) -> list[Pod]:
         """The pods on a node that have not finished, by namespace and name."""

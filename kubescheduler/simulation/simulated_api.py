@@ -95,7 +95,7 @@ class SimulatedApi:
         """Claims and volumes are bound at once, and devices made ready, as controllers, provisioners and drivers do."""
         self._put(obj)
         if isinstance(obj, PersistentVolume | PersistentVolumeClaim):
-            for made in made_by_controllers(obj, self.cache.objects):
+            for made in made_by_controllers(obj, self.cache.objects, self.cache.node):
                 self._put(made)
         elif isinstance(obj, ResourceClaim) and (ready := made_ready(obj)) is not None:
             self._put(ready)

@@ -311,7 +311,7 @@ class NodeTraffic(msgspec.Struct, frozen=True, eq=False):
     def _comes(self, arrival: NodeArrival) -> None:
         """A new node, or another manifest of one that is there."""
         node = arrival.node
-        old = self._node(node.name)
+        old = self.cache.node(node.name)
         self.report(old, node)
         self.changed(node, Kind.NODE_ADDED if old is None else Kind.NODE_CHANGED)
         if arrival.leaves_at is not None:
@@ -319,17 +319,13 @@ class NodeTraffic(msgspec.Struct, frozen=True, eq=False):
 
     def leaves(self, node: Node) -> None:
         """The node goes, unless a newer manifest came; then the pods on it are collected."""
-        if self._node(node.name) is not node:
+        if self.cache.node(node.name) is not node:
             return
         there = list(self._bound_to(node.name))
         self.report(node, None)
         self.changed(node, Kind.NODE_REMOVED)
         for pod in (*there, *(pod for pod in self.pending() if is_daemon_for(pod, node.name))):
             self.lost(pod)
-
-    def _node(self, name: str) -> Node | None:
-        row = self.cache.columns.row_of.get(name)
-        return None if row is None else self.cache.columns.nodes[row]
 
     def _bound_to(self, node_name: str) -> Iterator[Pod]:
         """The pods on a node but those that are held on their way there."""

@@ -9,8 +9,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from clusterstate.cache import ClusterCache
 from clusterstate.changes import Reads
-from clusterstate.cluster_objects import KEPT, ClusterObjects
+from clusterstate.cluster_objects import KEPT
 from clusterstate.errors import SchedulingError
 from clusterstate.footprint import Footprint, spec_alone
 from clusterstate.growable import IntArray
@@ -140,17 +141,17 @@ class ReservedVolumes(msgspec.Struct, eq=False):
         """In the order they are written."""
         return [*(change for _, change in self.volumes), *self.claims]
 
-    def bound(self, objects: ClusterObjects) -> Iterator[PersistentVolume | PersistentVolumeClaim]:
+    def bound(self, cache: ClusterCache) -> Iterator[PersistentVolume | PersistentVolumeClaim]:
         """What becomes of volumes and claims, once controllers and provisioners have done their part. A claim that a
         pod names twice may be given two volumes; it is bound to the first."""
         taken = set[str]()
         for claim, change in self.volumes:
             yield change.after
             if claim.metadata.name not in taken:
-                yield from made_by_controllers(change.after, objects)
+                yield from made_by_controllers(change.after, cache.objects, cache.node)
             taken.add(claim.metadata.name)
         for change in self.claims:
-            yield from made_by_controllers(change.after, objects)
+            yield from made_by_controllers(change.after, cache.objects, cache.node)
 
 
 def given_to(volume: PersistentVolume, claim: PersistentVolumeClaim) -> PersistentVolume:
@@ -242,9 +243,7 @@ class VolumeBooks(msgspec.Struct, frozen=True, eq=False):
         )
 
     def _node(self, name: str) -> Node:
-        columns = self.handle.cache.columns
-        row = columns.row_of.get(name)
-        node = None if row is None else columns.nodes[row]
+        node = self.handle.cache.node(name)
         if node is None:
             raise BindingError(f"failed to get node {go_quote(name)}: node {go_quote(name)} not found")
         return node
@@ -411,7 +410,7 @@ class VolumeBinding:
 
     def bound_with(self, pod: Pod, node_name: str) -> Iterator[PersistentVolume | PersistentVolumeClaim]:
         """Volumes and claims as they are once the pod is bound to the node. Raises as ``reserve``."""
-        return ReservedVolumes.of(self._volumes_for(pod, node_name), node_name).bound(self._handle.cache.objects)
+        return ReservedVolumes.of(self._volumes_for(pod, node_name), node_name).bound(self._handle.cache)
 
     def unreserve(self, state: CycleState, _: Pod, __: str) -> None:
         """Lets go of what was taken; what was written stays written."""

@@ -434,3 +434,36 @@ def test_a_device_is_bound_once() -> None:
         scheduler.bind(decision)
     with pytest.raises(ClusterStateError, match="Pod default/three no longer fits b: cannot allocate all claims"):
         scheduler.bind(found[2])
+
+
+def csi_node(name: str, *keys: str) -> Manifest:
+    driver = {"name": "csi.example.com", "nodeID": name, "topologyKeys": [*keys]}
+    described = {"apiVersion": "storage.k8s.io/v1", "kind": "CSINode", "metadata": {"name": name}}
+    return {**described, "spec": {"drivers": [driver]}}
+
+
+@pytest.mark.parametrize(
+    ("keys", "stays"),
+    [
+        pytest.param(("zone",), True, id="by zone"),
+        pytest.param(("zone", "kubernetes.io/hostname"), True, id="by zone and node"),
+        pytest.param((), False, id="anywhere"),
+        pytest.param(("rack",), False, id="by what the node does not say"),
+        pytest.param(None, False, id="no CSINode"),
+    ],
+)
+@pytest.mark.parametrize("release", ["1.16", "1.36"])
+def test_a_volume_is_where_its_node_is(release: str, keys: tuple[str, ...] | None, stays: bool) -> None:
+    """As its CSINode says where the driver's volumes can be used: a pod that has to leave does not get far."""
+    there = Cluster(storage_class("fast"), release=release)
+    for name, zone in (("a", "one"), ("b", "two")):
+        there = there.node(name, labels={"zone": zone})
+        there = there if keys is None else there.add(csi_node(name, *keys))
+    scheduler = Scheduler(there)
+    scheduler.run(stateful_set(1, "fast"))
+    (volume,) = claims(scheduler, "PersistentVolume").values()
+    assert (volume.node_affinity is not None) == stays
+    moved = ks.drain(scheduler.cluster, "a").moved[0]
+    assert moved.node == ("" if stays else "b")
+    again = ks.simulate(there, stateful_set(1, "fast"))
+    assert [record.node for record in again.pods] == ["a"]
