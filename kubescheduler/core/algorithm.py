@@ -16,7 +16,7 @@ from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims import missing_claim_error
 from kubescheduler.core.extender_calls import Extender, SnapshotRows
 from kubescheduler.core.filter_results import FilterResults, fit_error_1_16
-from kubescheduler.core.preemption_choice import NodePick, pick_1_16
+from kubescheduler.core.preemption_rules import PREEMPTION_1_16, PreemptionRules
 from kubescheduler.core.selection import ReservoirTie, TieBreak, nodes_to_find
 from predicates.types import FitPredicate
 from priorities.types import PriorityConfig, PriorityError
@@ -66,16 +66,6 @@ def scheduler_of_1_4(pod: Pod) -> str:
     return pod.metadata.annotations.get(SCHEDULER_ANNOTATION_1_4) or DEFAULT_SCHEDULER
 
 
-def itself(pod: Pod) -> tuple[Pod, ...]:
-    """The pod's own, whether it has one or not. Upstream: 1.16 Preempt."""
-    return (pod,)
-
-
-def itself_if_nominated(pod: Pod) -> tuple[Pod, ...]:
-    """The pod's own, if it has one."""
-    return (pod,) if pod.nominated_node_name else ()
-
-
 class LegacyBehaviour(msgspec.Struct, frozen=True):
     """How one release goes about an attempt."""
 
@@ -101,10 +91,8 @@ class LegacyBehaviour(msgspec.Struct, frozen=True):
     """How many fitting nodes are enough of so many, by a percentage; asked where that is less than 100."""
     order: PodOrder = by_importance
     """Which pods of a node are put back before others when it is tried without them."""
-    pick: NodePick = pick_1_16
-    """The nodes that pods may be taken away from, of all where that helps."""
-    cleared: Callable[[Pod], tuple[Pod, ...]] = itself
-    """Whose nominations are taken back where taking pods away would help nowhere."""
+    preemption: PreemptionRules = PREEMPTION_1_16
+    """Which pods these are, on which node."""
     places: Callable[[Snapshot], SnapshotRows] = SnapshotRows
     """The rows of one attempt's nodes, with what is made of the node objects that extenders answer."""
 
@@ -129,10 +117,6 @@ class Algorithm(msgspec.Struct, frozen=True, eq=False):
     """Selected, but the release never runs them."""
     mandatory: frozenset[str] = frozenset()
     """Names of predicates that run whatever is selected."""
-    unresolvable: frozenset[str] = frozenset()
-    """Reasons that taking pods away cannot mend."""
-    honours_preemption_policy: bool = False
-    """Whether a pod with preemptionPolicy Never does not preempt."""
     always_check_all_predicates: bool = False
     behaviour: LegacyBehaviour = LegacyBehaviour()
     """How the release goes about an attempt."""

@@ -25,8 +25,9 @@ from kubescheduler.core.decision import NO_NODES, Decision, Explainer, ScoreSour
 from kubescheduler.core.extender_calls import ExtenderTrace, SnapshotRows, filter_with_extenders, score_with_extenders
 from kubescheduler.core.filter_and_score import Filtered, Scored, find_feasible, prioritize
 from kubescheduler.core.pod_classes import ClassState, Memory, Rule
-from kubescheduler.core.preemption import PreemptionMemory, preempt
+from kubescheduler.core.preemption import Search, preempt
 from kubescheduler.core.preemption_choice import nominee_of
+from kubescheduler.core.preemption_memory import PreemptionMemory
 from kubescheduler.core.selection import FirstByName, TieBreak
 from kubescheduler.core.status import Status
 from kubescheduler.core.totals import LazyScores, kept_totals
@@ -306,8 +307,18 @@ class PredicatesAttempt(Attempt, eq=False, kw_only=True):
         if not self.scheduler.algorithm.behaviour.preempts:
             return decision
         self.scheduler.steps("")
+        algorithm = self.scheduler.algorithm
         state = self.scheduler.state(self.ready(), self.cache.snapshot())
-        preemption = preempt(decision, state, self.cache, self.scheduler.algorithm, self.scheduler.preemption)
+        search = Search(
+            self.pod,
+            decision,
+            state,
+            algorithm.predicates,
+            self.cache,
+            self.scheduler.preemption,
+            algorithm.extenders,
+        )
+        preemption, _ = preempt(search, algorithm.behaviour.preemption)
         self.scheduler.steps("preemption_evaluation")
         return attrs.evolve(decision, preemption=preemption, nominated=nominee_of(preemption))
 
@@ -327,6 +338,8 @@ class PredicatesAttempt(Attempt, eq=False, kw_only=True):
             "extenders": self.traces,
             "refused": _refused(self.traces) if self.traces else {},
             "appends": True,
+            "unresolvable": filtered.unresolvable,
+            "nominated_codes": filtered.nominated_codes,
             "fit_error": algorithm.behaviour.fit_error,
         }
 

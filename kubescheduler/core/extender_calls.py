@@ -98,7 +98,7 @@ class ExtenderSettings(Protocol):
 class Extender(Protocol):
     """An HTTP extender as the scheduler calls it; every call may raise a SchedulingError.
 
-    ``known`` are the names that the cluster has. ``preempt_counted``: node → (uids of the pods that would go, how many
+    ``known`` are the names that the cluster has. ``preempt``: node → (uids of the pods that would go, how many
     of them violate a budget).
     """
 
@@ -115,13 +115,10 @@ class Extender(Protocol):
     def prioritize(self, pod: Pod, nodes: Sequence[Node]) -> list[tuple[str, int]]:
         """(node, score) before the extender's weight."""
 
-    def preempt(self, pod: Pod, victims: Mapping[str, tuple[Sequence[Pod], int]]) -> dict[str, tuple[str, ...]]:
-        """The victims that the extender agrees with, by node; victims are given with their violated budgets."""
-
-    def preempt_counted(
+    def preempt(
         self, pod: Pod, victims: Mapping[str, tuple[Sequence[Pod], int]]
     ) -> dict[str, tuple[tuple[str, ...], int]]:
-        """As ``preempt``, with the number of violated budgets that the extender answers."""
+        """The victims that the extender agrees with, by node, with their violated budgets as it counts them."""
 
     def bind(self, pod: Pod, node_name: str) -> None:
         """Has the extender bind the pod to the node."""

@@ -52,8 +52,9 @@ def find_feasible(pod: Pod, state: ClassState, cache: ClusterCache, algorithm: A
     state.check(cache.snapshot(), cache.columns.log, listed)
     feasible, everywhere = state.feasible, state.everywhere
     nominated: RowValues[Found] = NO_VALUES
+    codes: RowValues[Code] = NO_VALUES
     if algorithm.behaviour.nominates and cache.nominated():
-        nominated = _judge_nominated(pod, state, cache, every=algorithm.always_check_all_predicates)
+        nominated, codes = _judge_nominated(pod, state, cache, every=algorithm.always_check_all_predicates)
     if nominated:
         feasible, everywhere = apart_from(feasible, nominated, len(cache.columns)), False
     if algorithm.percentage_of_nodes_to_score < 100:
@@ -63,7 +64,8 @@ def find_feasible(pod: Pod, state: ClassState, cache: ClusterCache, algorithm: A
     if any(check.erring for check in state.checks):
         _raise_errors(pod, state, listed, nominated, algorithm)
     verdicts = tuple([(check.predicate.name, check.verdict) for check in state.checks])
-    return Filtered(listed, feasible, everywhere, verdicts, with_nominated=nominated)
+    beyond = {c.predicate.name: c.unresolvable for c in state.checks if c.unresolvable is not None}
+    return Filtered(listed, feasible, everywhere, verdicts, beyond, with_nominated=nominated, nominated_codes=codes)
 
 
 def _raise_errors(pod: Pod, state: ClassState, listed: Mask, nominated: RowValues[Found], algorithm: Algorithm) -> None:
@@ -84,7 +86,9 @@ def _raise_errors(pod: Pod, state: ClassState, listed: Mask, nominated: RowValue
         raise SchedulingError(algorithm.behaviour.predicate_errors(errors))
 
 
-def _judge_nominated(pod: Pod, state: ClassState, cache: ClusterCache, *, every: bool) -> RowValues[Found]:
+def _judge_nominated(
+    pod: Pod, state: ClassState, cache: ClusterCache, *, every: bool
+) -> tuple[RowValues[Found], RowValues[Code]]:
     """The rows where the pod does not fit with the pods that are nominated there, and why.
 
     Those of at least its priority count, itself excepted. Upstream: 1.16 podFitsOnNode, first pass.
@@ -94,12 +98,15 @@ def _judge_nominated(pod: Pod, state: ClassState, cache: ClusterCache, *, every:
         predicates = [check.predicate for check in state.checks]
 
         def judge_row(there: Snapshot) -> tuple[Found, Code]:
-            return judge(pod, state.info, there, predicates, every=every), Code.Unschedulable
+            found = judge(pod, state.info, there, predicates, every=every)
+            by_name = {predicate.name: predicate for predicate in predicates}
+            hopeless = any(by_name[name].unresolvable(reason) for name, reasons in found for reason in reasons)
+            return found, Code.UnschedulableAndUnresolvable if hopeless else Code.Unschedulable
 
         refusals = judged_one_by_one(pod, cache, None, judge_row)
     if refusals.error is not None:
         raise SchedulingError(refusals.error[1].about(pod.key))
-    return refusals.found
+    return refusals.found, refusals.codes
 
 
 def _sample(cache: ClusterCache, fitting: IntArray, enough: int) -> tuple[IntArray, Mask]:

@@ -256,18 +256,7 @@ class FilterResults:
     def refused_for(self, reasons: Collection[str]) -> Mask:
         """(N,) bool: the nodes of which a check reported one of ``reasons``; extenders do not count."""
         out = np.zeros(len(self.listed), np.bool_)
-        left = self.listed.copy()
-        if self.with_nominated:
-            for by_check, rows in self.with_nominated.by_value():
-                out[rows] = any(text in reasons for _, texts in by_check for text in texts)
-            left[self.with_nominated.rows] = False
-        for _, verdict in self.verdicts:
-            for reason, mask in verdict.items():
-                if reason in reasons:
-                    out |= mask & left
-            failed = None if self.every_reason else failing(verdict)
-            if failed is not None:
-                left &= ~failed
+        out[[row for row, _, given, _ in self.filter_failures() if not set(given).isdisjoint(reasons)]] = True
         return out
 
     def _beyond_unschedulable(self) -> tuple[tuple[Mapping[str, Mask], Code], ...]:

@@ -9,6 +9,7 @@ import attrs
 import msgspec
 import numpy as np
 
+from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray, Mask
 from clusterstate.hypothetical import by_importance, started
 from clusterstate.objects import Pod
@@ -203,6 +204,26 @@ def pick_1_13(costs: Costs, note: Note | None = None) -> Mask:
     pickOneNodeForPreemption.
     """
     return pick_1_16(costs.without_starts(), note)
+
+
+class ProcessCrash(SchedulingError):
+    """What ends the release's process."""
+
+
+def pick_1_20(costs: Costs, note: Note | None = None) -> Mask:
+    """Upstream: 1.20 pickOneNodeForPreemption, which ends the process when one of several nodes has no victims."""
+    left = costs.present()
+    if len(left) > 1:
+        violations = costs.of_kinds.violations[left]
+        left = left[violations == violations.min()]
+    if not costs.of_kinds.count[left].all() and costs.nodes[left].sum() > 1:
+        raise ProcessCrash("panic: runtime error: index out of range [0] with length 0 (a node needs no victims)")
+    return costs.least(left, note)
+
+
+def pick_1_36(costs: Costs, note: Note | None = None) -> Mask:
+    """Upstream: 1.36 pickOneNodeForPreemption."""
+    return costs.least(costs.present(), note)
 
 
 def pick_steps(pick: NodePick, costs: Costs, names: Callable[[Mask], Iterable[str]]) -> tuple[PickStep, ...]:

@@ -10,13 +10,11 @@ import numpy as np
 
 from clusterstate.cache import ClusterCache
 from clusterstate.changes import PODS
-from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray, Mask
 from clusterstate.hypothetical import PodsByImportance, RowOverlay
-from clusterstate.objects import Pod, PodDisruptionBudget
+from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
-from clusterstate.selectors.matching import SelectorError, compile_label_selector
 from clusterstate.snapshot import PodChange, Snapshot
 from kubescheduler.core.nominated import Found, judge, nominated_changes
 from predicates.types import FitPredicate, failing
@@ -230,23 +228,3 @@ def find_victims(attempt: PreemptionAttempt, part: Part, rules: VictimRules) -> 
                     trial.take_away(place, leaves)
                 victims[place] = (victims[place] & ~back) | leaves
     return FoundVictims(rows, fits, victims, protected)
-
-
-def selector_of(budget: PodDisruptionBudget) -> Callable[[PodInfo], bool] | None:
-    """Whether a budget is about a pod; None: its selector is absent, empty or invalid, and protects nothing."""
-    if budget.selector is None:
-        return None
-    try:
-        matcher = compile_label_selector(budget.selector)
-    except SelectorError:
-        return None
-    if matcher.everything:
-        return None
-    return lambda info: bool(info.labels) and info.namespace == budget.metadata.namespace and matcher(info.labels)
-
-
-def exhausted(objects: ClusterObjects, roster: PodsByImportance, rows: IntArray, victims: Mask) -> Mask:  # noqa: ARG001
-    """(K, n) bool: some budget that allows no disruption selects the pod's class; every pod is judged alone."""
-    budgets = [b for b in objects.pod_disruption_budgets.values() if b.disruptions_allowed <= 0]
-    selectors = [selects for budget in budgets if (selects := selector_of(budget)) is not None]
-    return roster.select(rows, lambda info: any(selects(info) for selects in selectors))

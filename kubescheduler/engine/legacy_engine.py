@@ -270,7 +270,12 @@ def _assemble(
     rules, gates, domains = flags.record.legacy_rules, flags.gates, tuple(sorted(set(flags.failure_domains)))
     predicate_args = PredicateArgs(policy.ignored_resources(), flags.max_pd_volumes, gates, domains)
     hard_weight = policy.hard_weight(flags.hard_weight)
-    checks = tuple(known.fit_predicates[name](predicate_args) for name in known.ordering if name in selected)
+    unresolvable = known.unresolvable.__contains__
+    checks = tuple(
+        msgspec.structs.replace(known.fit_predicates[name](predicate_args), unresolvable=unresolvable, beyond=None)
+        for name in known.ordering
+        if name in selected
+    )
     priority_args = PriorityArgs(hard_weight, gates, domains, partial(attached_last, checks))
     encoder = NodeEncoder()
     return Algorithm(
@@ -281,9 +286,7 @@ def _assemble(
         ),
         idle=tuple(known.fit_predicates[name](predicate_args) for name in sorted(selected.difference(known.ordering))),
         mandatory=known.mandatory,
-        unresolvable=known.unresolvable,
         extenders=flags.extender_access.extenders(tuple(policy.ordered_extenders()), flags.record.wire, encoder),
-        honours_preemption_policy=gates.get("NonPreemptingPriority", False),
         always_check_all_predicates=rules.every_check or policy.always_check_all_predicates,
         behaviour=_behaviour(rules, gates),
         scheduler_name=flags.scheduler_name or DEFAULT_SCHEDULER,
@@ -293,10 +296,15 @@ def _assemble(
 
 
 def _behaviour(rules: LegacyRules, gates: Mapping[str, bool]) -> LegacyBehaviour:
-    """Before priorities of pods are always there, a gate may take them away, and preemption with them."""
-    if gates.get("PodPriority", True):
-        return rules.behaviour
-    return msgspec.structs.replace(rules.behaviour, preempts=False)
+    """Before priorities of pods are always there, a gate may take them away, and preemption with them; whether
+    preemptionPolicy counts is another's say."""
+    behaviour = rules.behaviour
+    honours = gates.get("NonPreemptingPriority", False)
+    return msgspec.structs.replace(
+        behaviour,
+        preempts=behaviour.preempts and gates.get("PodPriority", True),
+        preemption=msgspec.structs.replace(behaviour.preemption, honours_policy=honours),
+    )
 
 
 def with_custom_entries(registry: Registry, policy: Policy) -> Registry:

@@ -102,11 +102,7 @@ class HTTPExtender:
         if error:
             raise ExtenderError(self.wire.refusal(error))
 
-    def preempt(self, pod: Pod, victims: VictimsByNode) -> dict[str, tuple[str, ...]]:
-        """``preempt_counted`` without the numbers."""
-        return {name: uids for name, (uids, _) in self.preempt_counted(pod, victims).items()}
-
-    def preempt_counted(self, pod: Pod, victims: VictimsByNode) -> dict[str, Victims]:
+    def preempt(self, pod: Pod, victims: VictimsByNode) -> dict[str, Victims]:
         """The nodes the extender leaves of ``victims``: (uids of the pods that would go, violated budgets).
 
         The number is the extender's in 1.36 and 0 in older releases, whatever the extender says.

@@ -26,8 +26,8 @@ from kubescheduler.config.policy_1_16 import (
     total_weight_error,
 )
 from kubescheduler.config.policy_model import FROM_POLICY
-from kubescheduler.core.algorithm import LegacyBehaviour, itself_if_nominated
-from kubescheduler.core.preemption_choice import pick_1_13
+from kubescheduler.core.algorithm import LegacyBehaviour
+from kubescheduler.core.preemption_rules import PREEMPTION_1_13
 from kubescheduler.core.selection import InTurnTie, nodes_to_find_1_13
 from kubescheduler.extender.answers import AnsweredRows1_16, first_value
 from kubescheduler.extender.wire import capitalised_arguments, only_200, pod_as_read, url_of_verb
@@ -191,10 +191,9 @@ LEGACY = replace(
     behaviour=LegacyBehaviour(
         places=AnsweredRows1_16,
         upstream_tie=InTurnTie,
-        cleared=itself_if_nominated,
         enough=nodes_to_find_1_13,
         order=by_priority,
-        pick=pick_1_13,
+        preemption=PREEMPTION_1_13,
     ),
     read_at_start=frozenset({"ResourceLimitsPriorityFunction", "TaintNodesByCondition"}),
     loop=loop,

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from clusterstate.hypothetical import by_importance
 from kubescheduler.config.gates import ALPHA, LOCKED
-from kubescheduler.core.preemption_choice import pick_1_16
+from kubescheduler.core.preemption_rules import PREEMPTION_1_15
 from kubescheduler.core.selection import nodes_to_find
 from kubescheduler.releases import edits, v1_13
 from kubescheduler.releases.edits import after, change
@@ -91,7 +91,7 @@ CHANGES = (
         "preemption-prefers-the-latest-start",
         "Among nodes with equally few victims preemption takes the one whose most important victims started last.",
         ChangeKind.PREEMPTION,
-        edits.behaviour(pick=pick_1_16),
+        edits.behaviour(preemption=PREEMPTION_1_15),
     ),
     change(
         "preemption-spares-pods-that-started-first",

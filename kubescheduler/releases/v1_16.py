@@ -12,7 +12,7 @@ from clusterstate.usage import account_1_16_with_overhead
 from clusterstate.volumes.csi_migration import MIGRATING_GATES
 from kubescheduler.config.gates import ALPHA, BETA
 from kubescheduler.config.policy_1_16 import parse_policy
-from kubescheduler.core.algorithm import itself
+from kubescheduler.core.preemption_rules import PREEMPTION_1_16
 from kubescheduler.core.selection import ReservoirTie
 from kubescheduler.releases import edits, v1_13, v1_15
 from kubescheduler.releases.edits import after, change
@@ -113,7 +113,7 @@ CHANGES = (
         "nomination-taken-back-without-asking",
         "Where preemption would help nowhere, the pod's nomination is taken back without looking whether it has one.",
         ChangeKind.PREEMPTION,
-        edits.behaviour(cleared=itself),
+        edits.behaviour(preemption=PREEMPTION_1_16),
     ),
 )
 

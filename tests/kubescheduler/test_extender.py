@@ -471,8 +471,7 @@ def test_refusals(asking: Asking, wire: WireFormat, text: str) -> None:
 def test_preempt(asking: Asking, wire: WireFormat, meta: bool, violations: int) -> None:
     """The order of victims is the answer's; the number of violated budgets only in 1.36."""
     caller = asking("preempt", wire, preempt_verb="preempt", node_cache_capable=meta)
-    assert caller.preempt_counted(POD, VICTIMS) == {"n1": (("uid-c", "uid-b"), violations)}
-    assert caller.preempt(POD, VICTIMS) == {"n1": ("uid-c", "uid-b")}
+    assert caller.preempt(POD, VICTIMS) == {"n1": (("uid-c", "uid-b"), violations)}
 
 
 @pytest.mark.parametrize(
@@ -496,11 +495,11 @@ def test_preempt_request(wire: WireFormat, meta: bool, violations: list[int]) ->
 def test_preempt_that_fails(asking: Asking, wire: WireFormat) -> None:
     """No verb, a refused status and a wrong type are faults; an error member is an empty answer."""
     mute = asking("preempt", wire)
-    assert error_of(mute.preempt_counted, POD, VICTIMS) == (
+    assert error_of(mute.preempt, POD, VICTIMS) == (
         f"preempt verb is not defined for extender {mute.name} but run into ProcessPreemption"
     )
     refused = asking("500", wire, preempt_verb="preempt")
-    assert error_of(refused.preempt_counted, POD, VICTIMS).endswith("/500/preempt, code 500")
+    assert error_of(refused.preempt, POD, VICTIMS).endswith("/500/preempt, code 500")
     bad = asking("bad-victims", wire, preempt_verb="preempt")
-    assert "numPDBViolations" in error_of(bad.preempt_counted, POD, VICTIMS)
-    assert asking("error", wire, preempt_verb="preempt").preempt_counted(POD, VICTIMS) == {}
+    assert "numPDBViolations" in error_of(bad.preempt, POD, VICTIMS)
+    assert asking("error", wire, preempt_verb="preempt").preempt(POD, VICTIMS) == {}

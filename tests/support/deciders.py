@@ -274,10 +274,7 @@ class FakeExtender:
             raise SchedulingError(self.scores)
         return list((self.scores or {}).items())
 
-    def preempt(self, pod: Pod, victims: Any) -> Any:
-        return {name: uids for name, (uids, _) in self.preempt_counted(pod, victims).items()}
-
-    def preempt_counted(self, pod: Pod, victims: Any) -> dict[str, tuple[tuple[str, ...], int]]:
+    def preempt(self, pod: Pod, victims: Any) -> dict[str, tuple[tuple[str, ...], int]]:
         if isinstance(self.kept, str):
             raise SchedulingError(self.kept)
         if self.kept is not None:

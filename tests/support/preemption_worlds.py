@@ -29,8 +29,8 @@ from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.nominated import KeptJudgements
 from kubescheduler.core.pod_classes import ClassState
-from kubescheduler.core.preemption import KeptVictims, PreemptionMemory
 from kubescheduler.core.preemption_choice import Candidates
+from kubescheduler.core.preemption_memory import KeptVictims, PreemptionMemory
 from kubescheduler.core.preemption_trials import PreemptionAttempt, VictimRules
 from kubescheduler.engine.spec import Engine, EngineSpec, cache_for
 from tests.support.build import labels, make_node, make_pod, resources

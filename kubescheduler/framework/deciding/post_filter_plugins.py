@@ -11,12 +11,12 @@ import msgspec
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Pod
 from kubescheduler.core.decision import Decision
-from kubescheduler.core.preemption_choice import Preemption, nominee_of
+from kubescheduler.core.preemption import Search
+from kubescheduler.core.preemption_choice import Preemption, ProcessCrash, nominee_of
 from kubescheduler.core.status import REJECTED_1_20, REJECTED_1_36, Code, Status, is_success, merge
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.deciding.adapters import ask_post_filter
-from kubescheduler.framework.deciding.preemption_search import ProcessCrash, Search
 
 Nominee = str | None
 """A node's name; empty: the pod is no longer nominated; None: nothing is said."""

@@ -25,6 +25,7 @@ from kubescheduler.core.decision import FRAMEWORK_SCALE, NO_NODES, Decision, Sco
 from kubescheduler.core.extender_calls import Extender, ExtenderTrace, score_with_extenders
 from kubescheduler.core.filter_and_score import Filtered
 from kubescheduler.core.pod_classes import ClassState
+from kubescheduler.core.preemption import Search
 from kubescheduler.core.selection import TieBreak
 from kubescheduler.core.status import Code, Status, is_success
 from kubescheduler.extender.answers import cluster_as_answered, node_not_found
@@ -47,7 +48,6 @@ from kubescheduler.framework.deciding.find_nodes import (
 )
 from kubescheduler.framework.deciding.opportunistic_batch import KeptRanking, Signature, Turn
 from kubescheduler.framework.deciding.post_filter_plugins import run_post_filters, searches
-from kubescheduler.framework.deciding.preemption_search import Search
 from kubescheduler.framework.deciding.score_plugins import EmptiedNodes, HeapTie, Scoring, heap_root, random_ranks
 from predicates.types import GO_ON
 
@@ -470,7 +470,8 @@ class ProfileAttempt(Attempt, eq=False, kw_only=True):
         search = Search(
             self.pod,
             decision,
-            self.filtering,
+            self.filtering.state,
+            self.filtering.checks(),
             scheduler.cache,
             scheduler.preemption,
             algorithm.extenders,

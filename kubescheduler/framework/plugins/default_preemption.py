@@ -8,7 +8,20 @@ from typing import Any
 import msgspec
 
 from clusterstate.objects import Pod
+from kubescheduler.core.preemption import CandidateSampling, Search, preempt
 from kubescheduler.core.preemption_choice import Preemption
+from kubescheduler.core.preemption_rules import (
+    PREEMPTION_1_18,
+    PREEMPTION_1_20,
+    PREEMPTION_1_22,
+    PREEMPTION_1_24,
+    PREEMPTION_1_25,
+    PREEMPTION_1_27,
+    PREEMPTION_1_31,
+    PREEMPTION_1_36,
+    PreemptionRules,
+    unprotected,
+)
 from kubescheduler.core.status import Status
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.profile import Point
@@ -20,21 +33,6 @@ from kubescheduler.framework.deciding.post_filter_plugins import (
     evict_1_26,
     evict_1_27,
     evict_1_29,
-)
-from kubescheduler.framework.deciding.preemption_search import (
-    PREEMPTION_1_18,
-    PREEMPTION_1_20,
-    PREEMPTION_1_22,
-    PREEMPTION_1_24,
-    PREEMPTION_1_25,
-    PREEMPTION_1_27,
-    PREEMPTION_1_31,
-    PREEMPTION_1_36,
-    CandidateSampling,
-    PreemptionRules,
-    Search,
-    preempt,
-    unprotected,
 )
 from kubescheduler.framework.document_schema import INT32, ArgsType, fields
 from kubescheduler.framework.field_errors import PERCENT, FieldError, invalid, plain

@@ -32,11 +32,8 @@ from clusterstate.selectors import pod_affinity
 from kubescheduler.core.attempt import GenericScheduler
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.preemption_choice import Preemption, choose, pick_1_16
-from kubescheduler.core.preemption_trials import (
-    PreemptionAttempt,
-    VictimRules,
-    exhausted,
-)
+from kubescheduler.core.preemption_rules import exhausted
+from kubescheduler.core.preemption_trials import PreemptionAttempt, VictimRules
 from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.legacy_engine import algorithm_from_provider
 from kubescheduler.framework.contract.plugin import ColumnPlugin

@@ -34,9 +34,9 @@ from kubescheduler.core.preemption_choice import (
     pick_steps,
     steps_of,
 )
+from kubescheduler.core.preemption_rules import violating
 from kubescheduler.core.preemption_trials import PreemptionAttempt, VictimRules
 from kubescheduler.framework.deciding.compiled_profile import Compiled
-from kubescheduler.framework.deciding.preemption_search import violating
 from tests.support.build import make_node, make_pod
 from tests.support.deciders import frame
 from tests.support.laws import costly

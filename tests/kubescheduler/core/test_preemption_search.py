@@ -1,4 +1,4 @@
-"""DefaultPreemption of 1.20 and 1.36: who may preempt, where it may help, and who has to go."""
+"""Preemption of releases with plugins: who may preempt, where it may help, and who has to go."""
 
 from __future__ import annotations
 
@@ -14,13 +14,11 @@ from hypothesis import strategies as st
 from clusterstate.cache import ClusterCache
 from clusterstate.hypothetical import PodsByImportance
 from clusterstate.objects import LabelSelector, ObjectMeta, Pod, PodCondition, PodDisruptionBudget, Requirement
+from kubescheduler.core.preemption import CandidateSampling
 from kubescheduler.core.preemption_choice import NOWHERE, Candidates, costs_of_kinds, nodes_of_kinds
-from kubescheduler.core.status import Code, Status
-from kubescheduler.framework.contract.handle import Handle, Services
-from kubescheduler.framework.deciding.preemption_search import (
+from kubescheduler.core.preemption_rules import (
     PREEMPTION_1_20,
     PREEMPTION_1_36,
-    CandidateSampling,
     leaving_1_20,
     leaving_1_36,
     potential_1_20,
@@ -28,6 +26,8 @@ from kubescheduler.framework.deciding.preemption_search import (
     unprotected,
     violating,
 )
+from kubescheduler.core.status import Code, Status
+from kubescheduler.framework.contract.handle import Handle, Services
 from kubescheduler.framework.plugins.default_preemption import DefaultPreemption, DefaultPreemptionArgs
 from kubescheduler.releases.lookup import release_named
 from tests.support.build import Cluster, labels, make_node, make_pod, resources
