@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from kubescheduler.api.why import why as why
     from kubescheduler.comparison.comparison import Comparison as Comparison
     from kubescheduler.core.decision import Decision as Decision
-    from kubescheduler.lab.notebook_scene import scene as scene
+    from kubescheduler.lab.scene.verbs import scene as scene
     from kubescheduler.manifest_builders import node as node
     from kubescheduler.manifest_builders import pod as pod
     from kubescheduler.releases.names import RELEASE_NAMES as RELEASES
@@ -114,7 +114,7 @@ _PLACES = {
     "outage": "kubescheduler.api.disruptions",
     "outages": "kubescheduler.api.disruptions",
     "pod": "kubescheduler.manifest_builders",
-    "scene": "kubescheduler.lab.notebook_scene",
+    "scene": "kubescheduler.lab.scene.verbs",
     "simulate": "kubescheduler.api.whole_runs",
     "timeline": "kubescheduler.api.whole_runs",
     "upgrade": "kubescheduler.api.whole_runs",

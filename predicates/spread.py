@@ -22,7 +22,7 @@ from clusterstate.selectors.spread_constraints import (
     constraints_of,
     spread_over,
 )
-from clusterstate.selectors.spread_hard import (
+from clusterstate.selectors.spread_counts import (
     Grounds,
     Plan,
     counts_of,

@@ -22,7 +22,6 @@ from clusterstate.podinfo import Controller, PodInfo
 from clusterstate.selectors.affinity_1_4 import any_tolerates_1_4
 from clusterstate.selectors.matching import any_tolerates
 from clusterstate.snapshot import Snapshot
-from priorities.normalize import default_normalize_reversed, normalize_reversed, share_evidence, turned_evidence
 from priorities.score_evidence import Calculation, Explain, added, plugin_evidence, priority_evidence
 from priorities.types import (
     MAX_NODE_SCORE,
@@ -31,7 +30,11 @@ from priorities.types import (
     PriorityConfig,
     PriorityConfigFactory,
     PriorityError,
+    default_normalize_reversed,
     node_priority,
+    normalize_reversed,
+    share_evidence,
+    turned_evidence,
 )
 
 SOFT = "PreferNoSchedule"

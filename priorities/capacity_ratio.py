@@ -19,7 +19,6 @@ from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import CPU, MEMORY
-from priorities.normalize import MAX_UTILIZATION, Point, curve, curve_formula, idiv, round_half_away
 from priorities.score_evidence import (
     Calculation,
     Explain,
@@ -33,10 +32,16 @@ from priorities.score_evidence import (
 )
 from priorities.types import (
     MAX_PRIORITY,
+    MAX_UTILIZATION,
+    Point,
     PriorityArgs,
     PriorityConfig,
     PriorityConfigFactory,
     PriorityFactory,
+    curve,
+    curve_formula,
+    idiv,
+    round_half_away,
 )
 
 DEFAULT_SHAPE: tuple[Point, ...] = ((0, MAX_PRIORITY), (MAX_UTILIZATION, 0))

@@ -17,9 +17,8 @@ from clusterstate.footprint import Footprint, spec_alone
 from clusterstate.growable import IntArray
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from priorities.normalize import default_normalize, stretched_evidence
 from priorities.score_evidence import Calculation, added, plugin_evidence
-from priorities.types import MAX_NODE_SCORE, PriorityConfig
+from priorities.types import MAX_NODE_SCORE, PriorityConfig, default_normalize, stretched_evidence
 
 READS = Reads.NODE | Reads.ALL_NODES | Reads.RESOURCES
 

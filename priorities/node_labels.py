@@ -23,7 +23,6 @@ from clusterstate.selectors.matching import (
 )
 from clusterstate.selectors.node_selection import preferred_term_weights, preferred_weights, preferred_weights_of
 from clusterstate.snapshot import Snapshot
-from priorities.normalize import default_normalize, normalize, share_evidence, stretched_evidence
 from priorities.score_evidence import (
     Calculation,
     Explain,
@@ -44,7 +43,11 @@ from priorities.types import (
     PriorityConfigFactory,
     PriorityError,
     PriorityFactory,
+    default_normalize,
     node_priority,
+    normalize,
+    share_evidence,
+    stretched_evidence,
 )
 
 Terms = tuple[PreferredSchedulingTerm, ...]

@@ -25,7 +25,6 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import CPU, MEMORY
 from clusterstate.volumes.volume_decision import bound_storage
-from priorities.normalize import idiv
 from priorities.score_evidence import Calculation, amount, formula, one_row, priority_evidence, resource_inputs, traced
 from priorities.types import (
     MAX_NODE_SCORE,
@@ -34,6 +33,7 @@ from priorities.types import (
     PriorityArgs,
     PriorityConfig,
     PriorityConfigFactory,
+    idiv,
 )
 
 

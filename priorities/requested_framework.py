@@ -28,7 +28,6 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.quantity import whole_units
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import CPU, MEMORY, Amounts, amount, is_scalar_resource
-from priorities.normalize import MAX_UTILIZATION, Point, curve, curve_formula, idiv, round_half_away
 from priorities.score_evidence import (
     Calculation,
     RuleEvidence,
@@ -39,7 +38,7 @@ from priorities.score_evidence import (
     resource_inputs,
     traced,
 )
-from priorities.types import MAX_NODE_SCORE
+from priorities.types import MAX_NODE_SCORE, MAX_UTILIZATION, Point, curve, curve_formula, idiv, round_half_away
 
 Resources = Sequence[tuple[str, int]]
 """(name, weight) pairs."""

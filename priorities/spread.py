@@ -36,7 +36,7 @@ from clusterstate.selectors.spread_constraints import (
     constraints_of,
     spread_over,
 )
-from clusterstate.selectors.spread_soft import (
+from clusterstate.selectors.spread_counts import (
     MakePlan,
     SoftPlan,
     SoftPlans,

@@ -23,9 +23,8 @@ from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claim_matching import NONE, BindingRules, ClaimBinding, Delayed, decide
 from clusterstate.volumes.claims import VolumeError, claim_class, leads_to_claims
 from clusterstate.volumes.volume_decision import RULES_1_36, all_claims
-from priorities.normalize import MAX_UTILIZATION, Point, curve, curve_formula, idiv, round_half_away, scaled
 from priorities.score_evidence import Calculation, RuleEvidence, added, formula, one_row, plugin_evidence, size, traced
-from priorities.types import MAX_PRIORITY
+from priorities.types import MAX_PRIORITY, MAX_UTILIZATION, Point, curve, curve_formula, idiv, round_half_away, scaled
 
 NOTHING = -1
 """Stands where no volume is chosen; the number NONE reads the last place of a table."""

@@ -43,10 +43,9 @@ from kubescheduler.engine.evaluate_protocol import evaluate
 from kubescheduler.framework.document_schema import Kind, ListOf, Scalar, Struct
 from kubescheduler.live.flags import SECTIONS, Flag, FlagKind, written_value
 from kubescheduler.live.metrics.metrics_registry import Family, Visibility, go_number
-from kubescheduler.releases.lookup import RELEASES, recorded_processes
+from kubescheduler.releases.lookup import RELEASES, WITNESSES, NoWitness, Witness, recorded_processes, witnesses
 from kubescheduler.releases.names import RELEASE_NAMES, place, spoken
 from kubescheduler.releases.release import Change, Release
-from kubescheduler.releases.witness import FOLDER, NoWitness, Witness, witnesses
 from predicates.types import PredicateArgs
 
 CUSTOM_BY = "policies, with an argument"
@@ -306,7 +305,7 @@ def _witness(older: str, name: str, change: str, witness: Witness) -> str:
 
 @cache
 def _written(name: str) -> str:
-    return (FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
+    return (WITNESSES / f"{name}.yaml").read_text(encoding="utf-8")
 
 
 def _answer(answer: Any) -> str:

@@ -12,13 +12,13 @@ from clusterstate.errors import InputError, nearest
 from clusterstate.objects import Pod
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.engine_choice import engine_spec, tie_break_of
-from kubescheduler.comparison.contributions import Judgement, terms
+from kubescheduler.comparison.differences import Judgement, terms
 from kubescheduler.comparison.running_pods import Absences, renewed, runs, stays
 from kubescheduler.core.decision import Decision, gave_up
 from kubescheduler.core.results import Shown, ShownTable
 from kubescheduler.core.selection import TieBreak
 from kubescheduler.engine.spec import Engine, PodScheduler, cache_for, place
-from kubescheduler.framework.plugins.pod_groups import GANG_SCHEDULING, gang_of
+from kubescheduler.framework.plugins.queue_and_bind import GANG_SCHEDULING, gang_of
 from kubescheduler.given import TEXT, checked_cluster, refuse, wrong_type
 from kubescheduler.hinting.hint_search import HintSearch
 from kubescheduler.hinting.proposals import PodHints

@@ -31,9 +31,19 @@ import attrs
 import msgspec
 
 from clusterstate.errors import StaleDecisionError
-from kubescheduler.comparison.contributions import EXTENDER, Judgement, Pair, ScoreTerm, contributions, rule_of, terms
+from kubescheduler.comparison.differences import (
+    EXTENDER,
+    Judgement,
+    Pair,
+    ScoreTerm,
+    contributions,
+    refusal_difference,
+    refusal_sentences,
+    refusals,
+    rule_of,
+    terms,
+)
 from kubescheduler.comparison.outcomes import Cause, Contribution, HostChange, Step
-from kubescheduler.comparison.refusals import refusal_difference, refusal_sentences, refusals
 from kubescheduler.core.decision import failures
 from priorities.types import STEPS
 

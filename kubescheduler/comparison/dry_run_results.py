@@ -15,7 +15,7 @@ from clusterstate.podinfo import ReleaseView
 from clusterstate.selectors.pod_owners import workloads_of
 from kubescheduler.comparison.causes import NO_VICTIMS, VictimChoice, explained
 from kubescheduler.comparison.comparison import Comparison, change_document
-from kubescheduler.comparison.contributions import Judgement
+from kubescheduler.comparison.differences import Judgement
 from kubescheduler.comparison.effects import effects
 from kubescheduler.comparison.outcomes import Cause, HostChange, Outcome, PodComparison
 from kubescheduler.core.decision import Decision

@@ -13,7 +13,7 @@ import numpy as np
 from clusterstate.growable import IntArray
 from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.comparison.causes import VictimChoice, explained, ties_sentence, with_score_sentences
-from kubescheduler.comparison.contributions import Judgement
+from kubescheduler.comparison.differences import Judgement
 from kubescheduler.comparison.outcomes import LOOSE, STRICT, Cause, HostChange, Outcome, PodComparison
 from kubescheduler.comparison.running_pods import Absences
 from kubescheduler.core.decision import Decision, went_on_without

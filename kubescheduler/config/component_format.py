@@ -21,7 +21,7 @@ from kubescheduler.framework.contract.profile import (
     Profile,
     SchedulerConfig,
 )
-from kubescheduler.framework.field_errors import DUPLICATE, INVALID, PERCENT, FieldError, invalid, required
+from kubescheduler.framework.document_schema import DUPLICATE, INVALID, PERCENT, FieldError, invalid, required
 from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitArgs
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin, PluginPoints, Providers, args_keys
 

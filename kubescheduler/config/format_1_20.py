@@ -28,7 +28,7 @@ from kubescheduler.config.component_format import (
 from kubescheduler.config.config_schema import ALL, Written, WrittenProfile
 from kubescheduler.config.policy_model import extender_errors_1_20
 from kubescheduler.framework.contract.profile import Enabled, LeaderElection, PluginSet, Point, Profile, SchedulerConfig
-from kubescheduler.framework.field_errors import INVALID, FieldError, invalid, literal_list, show
+from kubescheduler.framework.document_schema import INVALID, FieldError, invalid, literal_list, show
 from kubescheduler.framework.plugins.plugin_record import DEFAULT_PROVIDER, args_errors, args_keys, provider_plugins
 
 

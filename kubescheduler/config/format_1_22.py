@@ -38,7 +38,7 @@ from kubescheduler.config.format_1_36 import (
 from kubescheduler.config.format_1_36 import merged as merged_in_place
 from kubescheduler.config.policy_model import extender_errors_1_20
 from kubescheduler.framework.contract.profile import Enabled, PluginSet, Point, Profile, SchedulerConfig
-from kubescheduler.framework.field_errors import FieldError, invalid
+from kubescheduler.framework.document_schema import FieldError, invalid
 from kubescheduler.framework.plugins.plugin_record import (
     DEFAULT_PROVIDER,
     STORAGE_SCORES,

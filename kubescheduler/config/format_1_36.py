@@ -23,7 +23,7 @@ from kubescheduler.config.component_format import (
 from kubescheduler.config.config_schema import ALL, MULTI_POINT, Written
 from kubescheduler.config.policy_model import extender_errors
 from kubescheduler.framework.contract.profile import Enabled, LeaderElection, PluginSet, Point, Profile, SchedulerConfig
-from kubescheduler.framework.field_errors import INVALID, FieldError, duplicate, invalid, required
+from kubescheduler.framework.document_schema import INVALID, FieldError, duplicate, invalid, required
 from kubescheduler.framework.plugins.plugin_record import InTree, PluginPoints, enabled_everywhere
 
 if TYPE_CHECKING:

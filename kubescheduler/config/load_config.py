@@ -39,8 +39,7 @@ from kubescheduler.config.go_decoding import (
 )
 from kubescheduler.config.policy_1_20_plugins import plugin_name_hint
 from kubescheduler.framework.contract.profile import PluginSet, Point, Profile, SchedulerConfig
-from kubescheduler.framework.document_schema import Struct, written
-from kubescheduler.framework.field_errors import FieldError, aggregate
+from kubescheduler.framework.document_schema import FieldError, Struct, aggregate, written
 from kubescheduler.framework.plugins.plugin_record import (
     DEFAULT_PROVIDER,
     InTreePlugin,

@@ -45,8 +45,18 @@ from kubescheduler.config.policy_model import (
     told_together,
 )
 from kubescheduler.extender.config import ExtenderConfig, TLSConfig
-from kubescheduler.framework.document_schema import BOOL, BYTES, DURATION, INT, TEXT, Field, ListOf, Struct, fields
-from kubescheduler.framework.field_errors import aggregate
+from kubescheduler.framework.document_schema import (
+    BOOL,
+    BYTES,
+    DURATION,
+    INT,
+    TEXT,
+    Field,
+    ListOf,
+    Struct,
+    aggregate,
+    fields,
+)
 from priorities.capacity_ratio import shape_error
 
 Problem = tuple[str, str]

@@ -74,11 +74,13 @@ from kubescheduler.framework.document_schema import (
     INT64,
     TEXT,
     Field,
+    FieldError,
     ListOf,
     Struct,
+    aggregate,
     fields,
+    invalid,
 )
-from kubescheduler.framework.field_errors import FieldError, aggregate, invalid
 from kubescheduler.framework.plugins.nodes import NODE_LABEL_1_20 as NODE_LABEL
 
 if TYPE_CHECKING:

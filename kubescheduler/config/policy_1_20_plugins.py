@@ -17,7 +17,7 @@ from clusterstate.errors import ConfigError, nearest
 from kubecel.api_names import go_quote
 from kubescheduler.config.config_text import read_policy_configmap, read_policy_file
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Enabled, Point, Profile
-from kubescheduler.framework.field_errors import invalid, required
+from kubescheduler.framework.document_schema import invalid, required
 from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityArgs
 from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitArgs
 from kubescheduler.framework.plugins.nodes import NodeLabelArgs

@@ -26,11 +26,12 @@ from kubescheduler.framework.document_schema import (
     INT32,
     TEXT,
     Field,
+    FieldError,
     ListOf,
     Struct,
     fields,
+    invalid,
 )
-from kubescheduler.framework.field_errors import FieldError, invalid
 
 
 class ServiceAffinity(msgspec.Struct, frozen=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kubescheduler.config.gates import ALPHA, BETA, BETA_OFF, LOCKED
 from kubescheduler.framework.deciding.opportunistic_batch import opportunistic_batching
-from kubescheduler.framework.plugins import dynamic_resources, nodes, pod_groups
+from kubescheduler.framework.plugins import dynamic_resources, nodes, queue_and_bind
 from kubescheduler.releases import edits, v1_34
 from kubescheduler.releases.edits import after, change
 from kubescheduler.releases.release import ChangeKind
@@ -44,7 +44,7 @@ CHANGES = (
         "gang-scheduling",
         "The plugin GangScheduling lets pods of a group wait for each other; its gate is off.",
         ChangeKind.PLUGIN,
-        edits.at_every_point(pod_groups.GANG_SCHEDULING_1_36),
+        edits.at_every_point(queue_and_bind.GANG_SCHEDULING_1_36),
         edits.gates({"GangScheduling": ALPHA, "GenericWorkload": ALPHA}, idle=("GenericWorkload",)),
         source="KEP-4671",
     ),

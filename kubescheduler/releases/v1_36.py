@@ -9,7 +9,7 @@ from kubescheduler.framework.plugins import (
     node_resources_balanced_allocation,
     node_resources_fit,
     nodes,
-    pod_groups,
+    queue_and_bind,
     volume_limits,
 )
 from kubescheduler.releases import edits, v1_35
@@ -89,7 +89,9 @@ CHANGES = (
         ChangeKind.PLUGIN,
         edits.component(points=tuple(Point), later=frozenset()),
         edits.plugins(node_resources_fit.PLUGIN_1_36),
-        edits.at_every_point(pod_groups.TOPOLOGY_PLACEMENT_GENERATOR_1_36, pod_groups.POD_GROUP_PODS_COUNT_1_36),
+        edits.at_every_point(
+            queue_and_bind.TOPOLOGY_PLACEMENT_GENERATOR_1_36, queue_and_bind.POD_GROUP_PODS_COUNT_1_36
+        ),
         edits.gates(
             {"TopologyAwareWorkloadScheduling": ALPHA, "WorkloadAwarePreemption": ALPHA},
             idle=("TopologyAwareWorkloadScheduling", "WorkloadAwarePreemption"),

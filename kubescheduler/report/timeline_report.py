@@ -18,9 +18,8 @@ import yaml
 
 from kubescheduler.comparison.outcomes import Outcome
 from kubescheduler.comparison.release_steps import EACH, Grouping, PodTimeline, Timeline, TimelineMove, headline
-from kubescheduler.releases.lookup import changes_between, release_named
+from kubescheduler.releases.lookup import NoWitness, Witness, changes_between, release_named, witnesses
 from kubescheduler.releases.release import Change, Release
-from kubescheduler.releases.witness import NoWitness, Witness, witnesses
 from kubescheduler.report.single_file import cards, change_data, embedded, facts_list, outcome_data, page
 
 TEMPLATE, STYLES = "timeline.html", ("report.css", "timeline.css")

@@ -46,7 +46,7 @@ def compare_placements(  # noqa: PLR0913
     setting says it. Raises pytest.UsageError with every fault.
     """
     __tracebackhide__ = True
-    from kubescheduler.testing.compared_sides import to_compare
+    from kubescheduler.testing.fixtures import to_compare
 
     with UsageErrors():
         compared = to_compare(
@@ -82,7 +82,7 @@ def assert_same_placements(  # noqa: PLR0913
     """
     __tracebackhide__ = True
     from clusterstate.errors import ConfigError
-    from kubescheduler.testing.compared_sides import faults_of_steps, to_compare
+    from kubescheduler.testing.fixtures import faults_of_steps, to_compare
 
     with UsageErrors():
         compared = to_compare(

@@ -18,7 +18,7 @@ from clusterstate.errors import ConfigError, DecodeError, InputError, attempt
 from clusterstate.manifests.fields import describe
 from clusterstate.objects import Pod
 from kubescheduler.api.scheduler import Scheduler
-from kubescheduler.comparison.refusals import refusals
+from kubescheduler.comparison.differences import refusals
 from kubescheduler.core.decision import Decision, gave_up
 from kubescheduler.engine.spec import EngineSpec, PodScheduler, place
 from kubescheduler.sources.files import whole_file

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks.attribution import Changes, attributed, main, rows_of
-from kubescheduler.releases.witness import Witness, witnesses
+from kubescheduler.releases.lookup import Witness, witnesses
 
 TINY = "1.34"
 """A release whose witnesses are explained here."""

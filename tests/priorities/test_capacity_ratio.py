@@ -14,8 +14,7 @@ from clusterstate.objects import FrozenMap, ResourceList
 from clusterstate.usage import account_1_16_with_overhead
 from kubescheduler.releases import v1_16
 from priorities.capacity_ratio import DEFAULT_SHAPE, capacity_ratio_factory, shape_error, utilization
-from priorities.normalize import Point, curve, round_half_away
-from priorities.types import PriorityArgs
+from priorities.types import Point, PriorityArgs, curve, round_half_away
 from tests.support.build import Cluster, make_node, make_pod, resources
 
 GIB = 1 << 30

@@ -15,7 +15,6 @@ from clusterstate.objects import Container, FrozenMap, Pod, ResourceList
 from clusterstate.podinfo import ReleaseView
 from kubescheduler.releases import v1_20, v1_36
 from priorities.capacity_ratio import capacity_ratio
-from priorities.normalize import curve, scaled
 from priorities.requested import balanced_resource_allocation
 from priorities.requested_framework import (
     asks_for_any_1_36,
@@ -26,6 +25,7 @@ from priorities.requested_framework import (
     most,
     requested_to_capacity_ratio_1_36,
 )
+from priorities.types import curve, scaled
 from tests.support.build import Cluster, make_node, make_pod, resources
 
 GPU = "example.com/gpu"

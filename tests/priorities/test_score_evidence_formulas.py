@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from priorities.normalize import idiv
 from priorities.requested_framework import least, most
 from priorities.score_evidence import formula, traced
+from priorities.types import idiv
 from tests.support.references.formulas import evaluate
 
 SEVEN, THREE, ONE = (traced(np.array([number])) for number in (7, 3, 1))

@@ -34,8 +34,7 @@ from kubescheduler.framework.deciding.post_filter_plugins import (
     evict_1_27,
     evict_1_29,
 )
-from kubescheduler.framework.document_schema import INT32, ArgsType, fields
-from kubescheduler.framework.field_errors import PERCENT, FieldError, invalid, plain
+from kubescheduler.framework.document_schema import INT32, PERCENT, ArgsType, FieldError, fields, invalid, plain
 from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, UNSCHEDULABLE, InTreePlugin, PluginReason
 from kubescheduler.queue.queueing_hints import POD, Action, ClusterEvent, Registered
 

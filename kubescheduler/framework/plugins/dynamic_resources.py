@@ -40,10 +40,22 @@ from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.cycle_state import CycleState, StateNotFoundError
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.profile import Point
-from kubescheduler.framework.document_schema import GO_DURATION, ArgsType, fields
-from kubescheduler.framework.field_errors import INVALID, FieldError, forbidden, refuse
-from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, UNSCHEDULABLE, InTreePlugin, PluginReason
-from kubescheduler.framework.plugins.signed_fields import sign_no_claims
+from kubescheduler.framework.document_schema import (
+    GO_DURATION,
+    INVALID,
+    ArgsType,
+    FieldError,
+    fields,
+    forbidden,
+    refuse,
+)
+from kubescheduler.framework.plugins.plugin_record import (
+    UNRESOLVABLE,
+    UNSCHEDULABLE,
+    InTreePlugin,
+    PluginReason,
+    sign_no_claims,
+)
 from kubescheduler.queue.queueing_hints import (
     DEVICE_CLASS,
     NODE,

@@ -20,16 +20,26 @@ from clusterstate.selectors.pod_affinity import (
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin, Sign
 from kubescheduler.framework.contract.profile import Point
-from kubescheduler.framework.document_schema import BOOL, INT32, ArgsType, Field, fields
-from kubescheduler.framework.field_errors import PERCENT, FieldError, invalid, refuse
+from kubescheduler.framework.document_schema import (
+    BOOL,
+    INT32,
+    PERCENT,
+    ArgsType,
+    Field,
+    FieldError,
+    fields,
+    invalid,
+    refuse,
+)
 from kubescheduler.framework.plugins.plugin_record import (
     BY_NODE,
     UNRESOLVABLE,
     UNSCHEDULABLE,
     InTreePlugin,
     PluginReason,
+    sign_labels,
+    sign_no_pod_affinity,
 )
-from kubescheduler.framework.plugins.signed_fields import sign_labels, sign_no_pod_affinity
 from kubescheduler.queue.queueing_hints import NEW_OR_LABELLED, POD, Action, ClusterEvent, Registered, picks
 from predicates.interpod_framework import (
     AFFINITY_NOT_MATCH_1_21,

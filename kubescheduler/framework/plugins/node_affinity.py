@@ -23,10 +23,21 @@ from clusterstate.snapshot import Snapshot
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
-from kubescheduler.framework.document_schema import INT32, ArgsType, Field, ListOf, Struct, fields, requirements
-from kubescheduler.framework.field_errors import INVALID, FieldError, node_selector, preferred_terms, refuse
-from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
-from kubescheduler.framework.plugins.signed_fields import sign_node_affinity
+from kubescheduler.framework.document_schema import (
+    INT32,
+    INVALID,
+    ArgsType,
+    Field,
+    FieldError,
+    ListOf,
+    Struct,
+    fields,
+    node_selector,
+    preferred_terms,
+    refuse,
+    requirements,
+)
+from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason, sign_node_affinity
 from kubescheduler.queue.queueing_hints import NEW_OR_LABELLED
 from predicates.node_identity import (
     explain_selection,
@@ -48,8 +59,7 @@ from priorities.node_labels import (
     preferred_sums_1_20,
     preferred_sums_1_36,
 )
-from priorities.normalize import default_normalize
-from priorities.types import node_priority
+from priorities.types import default_normalize, node_priority
 
 NAME = "NodeAffinity"
 POINTS_1_20 = frozenset({Point.FILTER, Point.SCORE})

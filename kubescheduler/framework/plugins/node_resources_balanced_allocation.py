@@ -17,10 +17,16 @@ from clusterstate.volumes.volume_decision import bound_storage
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
-from kubescheduler.framework.document_schema import CPU_AND_MEMORY, RESOURCES, ArgsType, Resources
-from kubescheduler.framework.field_errors import FieldError, duplicate, invalid
-from kubescheduler.framework.plugins.plugin_record import InTreePlugin
-from kubescheduler.framework.plugins.signed_fields import signed_resources
+from kubescheduler.framework.document_schema import (
+    CPU_AND_MEMORY,
+    RESOURCES,
+    ArgsType,
+    FieldError,
+    Resources,
+    duplicate,
+    invalid,
+)
+from kubescheduler.framework.plugins.plugin_record import InTreePlugin, signed_resources
 from predicates.types import attached_last
 from priorities.requested import (
     balance_with_volumes,

@@ -27,20 +27,18 @@ from kubescheduler.framework.document_schema import (
     TEXT,
     ArgsType,
     Field,
+    FieldError,
     ListOf,
     Resources,
     Shape,
     Struct,
     fields,
-    shape_errors,
-)
-from kubescheduler.framework.field_errors import (
-    FieldError,
     forbidden,
     invalid,
     label_name_errors,
     refuse,
     required,
+    shape_errors,
     unsupported,
 )
 from kubescheduler.framework.plugins.plugin_record import (
@@ -49,14 +47,13 @@ from kubescheduler.framework.plugins.plugin_record import (
     UNSCHEDULABLE,
     InTreePlugin,
     PluginReason,
+    signed_resources,
 )
-from kubescheduler.framework.plugins.signed_fields import signed_resources
 from kubescheduler.queue.queueing_hints import DEVICE_CLASS, NODE, POD, Action, Registered
 from predicates import resources as rule
 from predicates.refusal_evidence import filter_evidence
 from predicates.resources import Ignored
 from predicates.types import FitPredicate, Verdict
-from priorities.normalize import curve, scaled
 from priorities.requested_framework import (
     Devices,
     devices_for,
@@ -71,7 +68,7 @@ from priorities.requested_framework import (
     requested_to_capacity_ratio_1_36,
 )
 from priorities.score_evidence import Calculation, RuleEvidence
-from priorities.types import Map, PriorityConfig
+from priorities.types import Map, PriorityConfig, curve, scaled
 
 NAME = "NodeResourcesFit"
 SIDECARS_GATE = "SidecarContainers"

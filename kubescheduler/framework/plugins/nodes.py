@@ -20,10 +20,12 @@ from kubecel.api_names import go_quote
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
-from kubescheduler.framework.document_schema import TEXT, ArgsType, ListOf, fields
-from kubescheduler.framework.field_errors import FieldError, invalid, plain, refuse
-from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, UNSCHEDULABLE, InTreePlugin, PluginReason
-from kubescheduler.framework.plugins.signed_fields import (
+from kubescheduler.framework.document_schema import TEXT, ArgsType, FieldError, ListOf, fields, invalid, plain, refuse
+from kubescheduler.framework.plugins.plugin_record import (
+    UNRESOLVABLE,
+    UNSCHEDULABLE,
+    InTreePlugin,
+    PluginReason,
     sign_features,
     sign_host_ports,
     sign_images,
@@ -76,9 +78,8 @@ from priorities.avoided_nodes import (
     prefer_avoid_pods_1_20,
 )
 from priorities.node_labels import node_label_preference, node_label_preference_evidence
-from priorities.normalize import default_normalize_reversed
 from priorities.score_evidence import RuleEvidence
-from priorities.types import Map, PriorityConfig, node_priority
+from priorities.types import Map, PriorityConfig, default_normalize_reversed, node_priority
 
 # --- NodeName --------------------------------------------------------------------------------
 

@@ -26,24 +26,27 @@ from kubescheduler.framework.document_schema import (
     TEXT,
     ArgsType,
     Field,
+    FieldError,
     ListOf,
     MapOf,
     Struct,
-    fields,
-    requirements,
-)
-from kubescheduler.framework.field_errors import (
-    FieldError,
     duplicate,
+    fields,
     forbidden,
     invalid,
     label_name_errors,
     refuse,
     required,
+    requirements,
     unsupported,
 )
-from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, UNSCHEDULABLE, InTreePlugin, PluginReason
-from kubescheduler.framework.plugins.signed_fields import sign_no_constraints
+from kubescheduler.framework.plugins.plugin_record import (
+    UNRESOLVABLE,
+    UNSCHEDULABLE,
+    InTreePlugin,
+    PluginReason,
+    sign_no_constraints,
+)
 from kubescheduler.queue.queueing_hints import NODE, OWN_TOLERATIONS, POD, Action, ClusterEvent, Registered, picks
 from predicates import spread as predicates
 from predicates.types import FitPredicate

@@ -18,18 +18,21 @@ from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.document_schema import (
     CPU_AND_MEMORY,
+    PERCENT,
     RESOURCES,
     SCORES,
     SHAPE,
     ArgsType,
+    FieldError,
     Resources,
     Shape,
+    invalid,
+    plain,
+    refuse,
     shape_errors,
 )
-from kubescheduler.framework.field_errors import PERCENT, FieldError, invalid, plain, refuse
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from priorities.capacity_ratio import capacity_ratio, capacity_ratio_evidence
-from priorities.normalize import curve, scaled
 from priorities.requested import explain_resource_limits, resource_limits, unlimited
 from priorities.requested_framework import (
     Share,
@@ -45,7 +48,7 @@ from priorities.requested_framework import (
     requested_to_capacity_ratio_1_36,
 )
 from priorities.score_evidence import RuleEvidence, plugin_evidence
-from priorities.types import Map, PriorityConfig
+from priorities.types import Map, PriorityConfig, curve, scaled
 
 # --- NodeResourcesLeastAllocated -------------------------------------------------------------
 

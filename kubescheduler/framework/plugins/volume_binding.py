@@ -56,10 +56,20 @@ from kubescheduler.framework.contract.cycle_state import CycleState, StateNotFou
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import PreFlight
 from kubescheduler.framework.contract.profile import Point
-from kubescheduler.framework.document_schema import INT64, SHAPE, ArgsType, Shape, fields, shape_errors
-from kubescheduler.framework.field_errors import INVALID, FieldError, invalid, plain, refuse
-from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason
-from kubescheduler.framework.plugins.signed_fields import sign_volumes
+from kubescheduler.framework.document_schema import (
+    INT64,
+    INVALID,
+    SHAPE,
+    ArgsType,
+    FieldError,
+    Shape,
+    fields,
+    invalid,
+    plain,
+    refuse,
+    shape_errors,
+)
+from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, InTreePlugin, PluginReason, sign_volumes
 from kubescheduler.queue.queueing_hints import (
     CSI_CAPACITY,
     CSI_DRIVER,

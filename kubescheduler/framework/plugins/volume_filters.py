@@ -19,8 +19,13 @@ from clusterstate.volumes.volume_decision import bound_storage
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
-from kubescheduler.framework.plugins.plugin_record import UNRESOLVABLE, UNSCHEDULABLE, InTreePlugin, PluginReason
-from kubescheduler.framework.plugins.signed_fields import sign_volumes
+from kubescheduler.framework.plugins.plugin_record import (
+    UNRESOLVABLE,
+    UNSCHEDULABLE,
+    InTreePlugin,
+    PluginReason,
+    sign_volumes,
+)
 from kubescheduler.queue.queueing_hints import (
     NEW_OR_LABELLED,
     NODE,

@@ -25,7 +25,7 @@ from kubescheduler.lab.exercises.exercise_record import SOLUTION, EditableFile, 
 from kubescheduler.lab.plugin_file import PluginFile
 from kubescheduler.lab.scene.scene import Scene, Verb, verb
 from kubescheduler.lab.scene.scene_state import SceneFault, SceneState, side_of
-from kubescheduler.lab.tuning.text_patches import placed_problems
+from kubescheduler.lab.text_patches import placed_problems
 from kubescheduler.releases.names import LEGACY_RELEASES
 from kubescheduler.report.ci_results import Standing
 

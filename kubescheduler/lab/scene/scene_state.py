@@ -28,7 +28,7 @@ from kubescheduler.config.config_text import (
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.engine.spec_fields import FILES
 from kubescheduler.given import Entry, found_in, is_text, key_of, shown_argument
-from kubescheduler.lab.tuning.form_rows import SideKind
+from kubescheduler.lab.form_rows import SideKind
 from kubescheduler.releases.names import DEFAULT_RELEASE, POLICY_RELEASES
 from kubescheduler.simulation.controllers import is_controller
 from kubescheduler.simulation.openb_trace import is_trace

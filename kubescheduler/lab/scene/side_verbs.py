@@ -23,9 +23,9 @@ from kubescheduler.comparison.running_pods import ALL, RunningPods, running_pods
 from kubescheduler.engine.engine_flags import newest_gates
 from kubescheduler.engine.spec import EngineSpec, no_notice
 from kubescheduler.extender.access import LIVE, PASS
+from kubescheduler.lab.form_rows import SideKind
 from kubescheduler.lab.scene.scene import Change, Edit, KeptValues, Scene, Verb, verb
 from kubescheduler.lab.scene.scene_state import SIDE_IDS, SceneFault, Side, default_name
-from kubescheduler.lab.tuning.form_rows import SideKind
 from kubescheduler.releases.lookup import newest, release_named
 from kubescheduler.releases.names import RELEASE_NAMES, minor, place
 

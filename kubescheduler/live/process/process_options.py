@@ -24,7 +24,7 @@ from kubescheduler.engine.engine_flags import max_pd_volumes
 from kubescheduler.engine.spec import Engine, EngineSpec
 from kubescheduler.engine.v1alpha1_engine import NO_POLICY, component_of_flags, lifted_component, read_component
 from kubescheduler.framework.contract.profile import ClientConnection, LeaderElection, SchedulerConfig
-from kubescheduler.framework.field_errors import refuse
+from kubescheduler.framework.document_schema import refuse
 from kubescheduler.framework.plugin_loading import PluginOption
 from kubescheduler.live.flags import FlagKind, FlagValues, read_value
 from kubescheduler.live.metrics.process_metrics import MetricsSettings

@@ -9,7 +9,7 @@ import msgspec
 
 from kubescheduler.config.format_1_20 import election_errors_1_20
 from kubescheduler.framework.contract.profile import LeaderElection
-from kubescheduler.framework.field_errors import FieldError, invalid, required
+from kubescheduler.framework.document_schema import FieldError, invalid, required
 from kubescheduler.live.events import EventRules
 from kubescheduler.live.flags import Flag, FlagValues
 from kubescheduler.live.informer_rules import InformerRules

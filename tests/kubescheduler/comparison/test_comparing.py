@@ -17,7 +17,7 @@ from clusterstate.selectors.pod_owners import workloads_of
 from kubescheduler.comparison.causes import by_priority
 from kubescheduler.comparison.comparing import column_names, column_titles, compare, drawn_note
 from kubescheduler.comparison.comparison import change_document, headline
-from kubescheduler.comparison.contributions import Pair, paired, rule_of
+from kubescheduler.comparison.differences import Pair, paired, rule_of
 from kubescheduler.comparison.outcomes import Cause
 from kubescheduler.comparison.tracks import TiedNames, TiedRows
 from kubescheduler.engine.spec import EngineSpec

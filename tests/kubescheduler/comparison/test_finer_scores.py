@@ -19,7 +19,7 @@ from clusterstate.objects import (
     Service,
     TopologySpreadConstraint,
 )
-from kubescheduler.comparison.contributions import Judgement, terms
+from kubescheduler.comparison.differences import Judgement, terms
 from kubescheduler.engine.spec import EngineSpec
 from tests.support.build import labels
 from tests.support.comparisons import GIB, Policies, node, pod

@@ -11,7 +11,7 @@ import pytest
 from kubescheduler.config.config_schema import Written
 from kubescheduler.config.load_config import component_document, default_config
 from kubescheduler.framework.contract.profile import ClientConnection, LeaderElection, SchedulerConfig
-from kubescheduler.framework.field_errors import aggregate
+from kubescheduler.framework.document_schema import aggregate
 from tests.support.configuring.component_build import entry, error, format_of, plugin_set, plugins, problems, read
 
 RELEASES = pytest.mark.parametrize("release", ["1.20", "1.36"])

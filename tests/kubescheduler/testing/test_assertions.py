@@ -12,7 +12,7 @@ from kubescheduler import Cluster
 from kubescheduler import pod as kubescheduler_pod
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.testing import assert_same_placements, compare_placements
-from kubescheduler.testing.compared_sides import steps_text
+from kubescheduler.testing.fixtures import steps_text
 from tests.kubescheduler.testing.conftest import CLUSTER, Project, node, pod
 from tests.support.comparisons import SEVERAL, WEIGHS, made_timeline, moving, timeline_of
 

@@ -10,7 +10,7 @@ import pytest
 from clusterstate.errors import ConfigError
 from clusterstate.objects import LabelSelector, PreferredSchedulingTerm, TopologySpreadConstraint
 from kubescheduler.config.load_config import default_config
-from kubescheduler.framework.field_errors import refuse
+from kubescheduler.framework.document_schema import refuse
 from kubescheduler.framework.plugins.default_preemption import DefaultPreemptionArgs
 from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityArgs, inter_pod_affinity_1_21
 from kubescheduler.framework.plugins.node_affinity import NodeAffinityArgs

@@ -12,10 +12,9 @@ import kubescheduler as ks
 from clusterstate.errors import InputError
 from kubescheduler.core.decision import Decision
 from kubescheduler.engine.spec import EngineSpec
+from kubescheduler.lab.form_rows import SideText
 from kubescheduler.lab.scene.scene import Scene
-from kubescheduler.lab.scene.tune_verbs import EDITS, thresholds, tune, tune_text, winning_ranges
-from kubescheduler.lab.tuning import form_of, weighed
-from kubescheduler.lab.tuning.form_rows import SideText
+from kubescheduler.lab.scene.tune_verbs import EDITS, form_of, thresholds, tune, tune_text, weighed, winning_ranges
 from tests.support.laws import costly
 from tests.support.releases_tried import RELEASES_TRIED
 

@@ -21,7 +21,7 @@ from kubescheduler.core.algorithm import Algorithm
 from kubescheduler.engine.legacy_engine import LegacyEngine, policy_of_document
 from kubescheduler.engine.spec import EngineSpec, no_notice
 from kubescheduler.framework.document_schema import Struct
-from kubescheduler.lab.tuning.form_rows import (
+from kubescheduler.lab.form_rows import (
     CUSTOM_PAGE,
     POLICY,
     PROVIDER,
@@ -33,7 +33,7 @@ from kubescheduler.lab.tuning.form_rows import (
     largest,
     schema_fields,
 )
-from kubescheduler.lab.tuning.text_patches import NORMALISED, rewritten
+from kubescheduler.lab.text_patches import NORMALISED, rewritten
 
 ALWAYS = "release {} always runs it"
 NEVER = "release {} has no place for it in the order of predicates, so it never runs"

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kubecel.api_names import worded_1_20, worded_1_36
-from kubescheduler.framework.field_errors import (
+from kubescheduler.framework.document_schema import (
     FieldError,
     aggregate,
     duplicate,

@@ -13,8 +13,7 @@ from kubescheduler.config.config_text import parse_first_document
 from kubescheduler.config.go_decoding import GoDecoder
 from kubescheduler.engine.spec import EngineSpec, no_notice
 from kubescheduler.engine.spec_fields import SOURCES
-from kubescheduler.framework.document_schema import BOOL, FLOAT, ArgsType, Kind, MapOf, Scalar, Struct
-from kubescheduler.framework.field_errors import UNSUPPORTED
+from kubescheduler.framework.document_schema import BOOL, FLOAT, UNSUPPORTED, ArgsType, Kind, MapOf, Scalar, Struct
 
 CUSTOM_PAGE = "docs/how-to/write-your-own-rules.md"
 """Where docs/ tell of rules that users write."""

@@ -29,7 +29,7 @@ from clusterstate.objects import (
 )
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.contract.plugin import Sign, SignedPod
-from kubescheduler.framework.plugins import signed_fields as fields
+from kubescheduler.framework.plugins import plugin_record as fields
 from tests.support.build import make_pod, resources
 
 

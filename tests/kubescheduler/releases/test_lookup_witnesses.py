@@ -9,9 +9,8 @@ import pytest
 
 from clusterstate.errors import ConfigError
 from kubescheduler.engine.evaluate_protocol import evaluate
-from kubescheduler.releases.lookup import RELEASES, release_named
+from kubescheduler.releases.lookup import RELEASES, NoWitness, Witness, release_named, witnesses
 from kubescheduler.releases.names import RELEASE_NAMES, TAKEN_BACK, place
-from kubescheduler.releases.witness import NoWitness, Witness, witnesses
 
 CASES = [
     pytest.param(release, name, id=f"{release} {name}")

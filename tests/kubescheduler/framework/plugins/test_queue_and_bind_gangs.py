@@ -13,7 +13,7 @@ from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.handle import Handle, HeldPod, Services
 from kubescheduler.framework.contract.plugin import points_of
-from kubescheduler.framework.plugins.pod_groups import (
+from kubescheduler.framework.plugins.queue_and_bind import (
     GangScheduling,
     gang_scheduling_1_36,
     pod_group_pods_count_1_36,

@@ -11,9 +11,9 @@ from clusterstate.errors import ConfigError
 from kubescheduler.core.decision import Decision
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.contract.profile import Point
-from kubescheduler.lab.tuning import argued, form_of, toggled, weighed
-from kubescheduler.lab.tuning.form_rows import CONFIG, POLICY, SideText
-from kubescheduler.lab.tuning.profile_form import running
+from kubescheduler.lab.form_rows import CONFIG, POLICY, SideText
+from kubescheduler.lab.profile_form import running
+from kubescheduler.lab.scene.tune_verbs import argued, form_of, toggled, weighed
 from tests.support.releases_tried import RELEASES_TRIED
 
 CONFIG_1_36 = """\

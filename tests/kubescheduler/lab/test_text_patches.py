@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from clusterstate.errors import ConfigError
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.lab.tuning import form_of
-from kubescheduler.lab.tuning.form_rows import SideKind, SideText
-from kubescheduler.lab.tuning.text_patches import placed_problems, rewritten
+from kubescheduler.lab.form_rows import SideKind, SideText
+from kubescheduler.lab.scene.tune_verbs import form_of
+from kubescheduler.lab.text_patches import placed_problems, rewritten
 
 POLICY = """# ours
 kind: Policy   # the kind

@@ -7,7 +7,7 @@ import pytest
 
 from clusterstate.selectors.matching import compile_map
 from clusterstate.selectors.spread_constraints import PickedPods
-from clusterstate.selectors.spread_hard import Tracked
+from clusterstate.selectors.spread_counts import Tracked
 from tests.support.build import cache_of, labels, make_node, make_pod
 
 

@@ -17,7 +17,7 @@ from kubescheduler.engine.spec import EngineSpec, no_notice
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Point
 from kubescheduler.framework.document_schema import INT32
 from kubescheduler.framework.framework_runtime import Framework
-from kubescheduler.lab.tuning.form_rows import (
+from kubescheduler.lab.form_rows import (
     CONFIG,
     CUSTOM_PAGE,
     POLICY,
@@ -28,7 +28,7 @@ from kubescheduler.lab.tuning.form_rows import (
     first_sentence,
     plugin_fields,
 )
-from kubescheduler.lab.tuning.text_patches import NORMALISED, rewritten
+from kubescheduler.lab.text_patches import NORMALISED, rewritten
 from kubescheduler.releases import v1_36
 
 LARGEST_WEIGHT = 2 ** (INT32.bits - 1) - 1

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from priorities.normalize import (
+from priorities.types import (
     default_normalize,
     default_normalize_reversed,
     idiv,
