@@ -208,16 +208,37 @@ def test_release_1_4_gives_pods_no_tolerations(tmp_path: Path) -> None:
     assert [run(["capacity", *more, "--release", release]) for release in ("1.16", "1.4")] == [0, 1]
 
 
+LISTS = {"pods", "nodes", "pvs", "pvcs", "storageClasses", "priorityClasses", "namespaces", "schedulerConfig"}
+POINTS = (
+    "prefilter-result-status prefilter filter postfilter prescore score finalscore reserve permit permit-result-timeout"
+)
+RESULTS = {
+    *(name if "result" in name else f"{name}-result" for name in f"{POINTS} prebind bind".split()),
+    *(f"extender-{verb}-result" for verb in ("filter", "prioritize", "preempt", "bind")),
+    *("result-history", "selected-node"),
+}
+"""Annotations that the simulator knows."""
+
+
 @pytest.mark.parametrize("release", ["1.4", "1.16", "1.20", "1.36"])
 @pytest.mark.parametrize("command", [("schedule", "--pod"), ("simulate", "--workload")], ids=["schedule", "simulate"])
 def test_an_export_goes_in_again(folder: Path, command: tuple[str, str], release: str, kubescheduler: Run) -> None:
-    """What comes out is a cluster in which the pod runs, with its results on it."""
+    """What comes out is a cluster in which the pod runs, with its results on it, in the simulator's own words."""
     name, flag = command
+    with (folder / "cluster.yaml").open("a") as file:
+        file.write("---\n{kind: Namespace, metadata: {name: default}}\n")
+        file.write("---\n{kind: PriorityClass, metadata: {name: high}, value: 9}\n")
     done = kubescheduler(name, "cluster.yaml", flag, "pod.yaml", "--release", release, "-o", "simulator")
     assert (done.status, done.err) == (0, "")
     export = json.loads(done.out)
+    assert export.keys() == LISTS
+    assert [export[each][0]["metadata"]["name"] for each in ("namespaces", "priorityClasses")] == ["default", "high"]
     [pod] = export["pods"]
-    assert pod["spec"]["nodeName"] == pod["metadata"]["annotations"][PREFIX + "selected-node"]
+    results = {key.removeprefix(PREFIX): text for key, text in pod["metadata"]["annotations"].items() if PREFIX in key}
+    assert results.keys() <= RESULTS
+    scores = {node: sum(map(int, said.values())) for node, said in json.loads(results["finalscore-result"]).items()}
+    assert pod["spec"]["nodeName"] == results["selected-node"] == max(scores, key=lambda node: scores[node])
+    assert json.loads(results["result-history"])[0][f"{PREFIX}filter-result"] == results["filter-result"]
     assert bool(export["schedulerConfig"]) == (release in ("1.20", "1.36"))
     (folder / "export.json").write_text(done.out)
     (folder / "next.yaml").write_text((folder / "pod.yaml").read_text().replace("name: web", "name: next"))

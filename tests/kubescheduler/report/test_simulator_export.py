@@ -70,6 +70,7 @@ def test_victims_of_preemption() -> None:
         "full": {},
     }
     assert PREFIX + "selected-node" not in result_annotations(decision, RAN)
+    assert read(decision, "finalscore-result") == {}
 
 
 def blocker(node: str) -> Pod:

@@ -11,16 +11,9 @@ import pytest
 import kubescheduler as ks
 from algorithmprovider.custom_code import CustomCodeError
 from tests.kubescheduler.cli.conftest import Run, pod
-from tests.support.comparisons import run_here
-from tests.support.custom.faulty_plugins import written
+from tests.support.custom.faulty_plugins import CONFIGURATION, written
 
 pytestmark = pytest.mark.usefixtures("own_algorithms")
-
-CONFIGURATION = {
-    "apiVersion": "kubescheduler.config.k8s.io/v1",
-    "kind": "KubeSchedulerConfiguration",
-    "profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": "Mine", "weight": 1}]}}}],
-}
 
 
 def plugin(method: str, name: str = 'name = "Mine"') -> str:
@@ -207,26 +200,3 @@ def test_helpers(kubescheduler: Run, folder: Path, release: str) -> None:
     options = ["--release", release, "--config", "mine.json", "--plugin", f"Mine={module}:Mine"]
     outcome = kubescheduler("schedule", "cluster.yaml", "--pod", "pod.yaml", *options)
     assert (outcome.status, outcome.err) == (0, "")
-
-
-@pytest.mark.parametrize("command", ["sweep", "compare", "capacity", "independent"])
-def test_commands_over_many_pods(
-    kubescheduler: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, command: str
-) -> None:
-    """A custom rule that raises ends each command with exit status 2 and one message; it is no answer."""
-    monkeypatch.setattr("kubescheduler.sweep.sweeping.run_locally", lambda cases, workers: run_here(cases))
-    module = written(folder, rule("return 1 / 0", PREDICATE))
-    Path("mine.json").write_text(json.dumps({"kind": "Policy", "apiVersion": "v1", "predicates": [{"name": "Mine"}]}))
-    said = "release=1.16,policy=mine.json"
-    arguments = {
-        "sweep": ["sweep", "cluster.yaml", "--pods", "pod.yaml", "--config-spec", said, "--out", "rows.csv"],
-        "compare": ["compare", "cluster.yaml", "--pods", "pod.yaml", "--new", said, "--mode", "sequence"],
-        "independent": ["compare", "cluster.yaml", "--pods", "pod.yaml", "--new", said],
-        "capacity": ["capacity", "cluster.yaml", "--pod", "pod.yaml", "--policy-config-file", "mine.json"],
-    }
-    outcome = kubescheduler(*arguments[command], "--plugin", f"{module}:mine")
-    assert outcome.status == 2
-    assert outcome.err.count("error:") == 1
-    assert "ZeroDivisionError: division by zero" in outcome.err
-    assert f"{module}.py, line " in outcome.err
-    assert "Traceback" not in outcome.err
