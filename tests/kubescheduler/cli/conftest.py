@@ -59,6 +59,12 @@ class Outcome:
         """The words of each line of the output."""
         return [line.split() for line in self.out.splitlines()]
 
+    def refused(self, *texts: str) -> None:
+        """Holds that it is an error and no answer: status 2, nothing on standard output, these texts beside it."""
+        assert (self.status, self.out) == (2, ""), self.err
+        assert "Traceback" not in self.err
+        assert [text for text in texts if text not in self.err] == [], self.err
+
 
 Run = Callable[..., Outcome]
 

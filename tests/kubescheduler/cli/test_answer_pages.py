@@ -71,6 +71,4 @@ def test_page_of_an_upgrade(kubescheduler: Run, folder: Path) -> None:
 
 def test_watched_answers_are_no_page(kubescheduler: Run) -> None:
     """Of which there would be several in one file."""
-    found = kubescheduler("why", "web", "--watch", "-o", "html")
-    assert (found.status, found.out) == (2, "")
-    assert "-o html is a page of one" in found.err
+    kubescheduler("why", "web", "--watch", "-o", "html").refused("-o html is a page of one")

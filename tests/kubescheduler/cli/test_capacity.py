@@ -66,9 +66,7 @@ def test_a_limit(capacity: Run) -> None:
 def test_faults(capacity: Run) -> None:
     """All at once, status 2."""
     outcome = capacity("--pod", "none.yaml", "--release", "1.16", "--algorithm-provider", "Defaut")
-    assert outcome.status == 2
-    assert "none.yaml: no such file" in outcome.err
-    assert "Defaut" in outcome.err
+    outcome.refused("none.yaml: no such file", "Defaut")
     assert capacity("-", "--pod", "-").status == 2
 
 
@@ -100,8 +98,7 @@ def test_a_stateful_set_that_runs(kubescheduler: Run, folder: Path, release: str
     )
     assert (alone, beside) == (6, 4)
     refused = kubescheduler("simulate", "cluster.yaml", "there.yaml", "--workload", "set.yaml")
-    assert refused.status == 2
-    assert "StatefulSet default/db: its pod db-0 already runs on n1" in refused.err
+    refused.refused("StatefulSet default/db: its pod db-0 already runs on n1")
 
 
 def test_nodes_that_have_the_pod_of_a_daemon_set(capacity: Run) -> None:

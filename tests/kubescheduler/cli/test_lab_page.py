@@ -35,10 +35,7 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
 @pytest.mark.parametrize(("command", "text"), REFUSED.values(), ids=REFUSED.keys())
 def test_what_is_refused(kubescheduler: Run, folder: Path, command: tuple[str, ...], text: str) -> None:
     """Status 2, before anything listens, with a message that names it."""
-    found = kubescheduler(*command, "--no-browser")
-    assert found.status == 2
-    assert text in found.err
-    assert found.out == ""
+    kubescheduler(*command, "--no-browser").refused(text)
     assert folder.exists()
 
 
@@ -63,9 +60,7 @@ def test_a_port_in_use(kubescheduler: Run, folder: Path) -> None:
 def test_without_the_extra(kubescheduler: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """What to install is said; the sub-commands need nothing."""
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    found = kubescheduler("lab")
-    assert found.status == 2
-    assert "pip install 'kubescheduler[lab]'" in found.err
+    kubescheduler("lab").refused("pip install 'kubescheduler[lab]'")
     assert kubescheduler("lab", "list").status == 0
 
 
@@ -155,6 +150,4 @@ def test_whether_a_browser_is_opened(
 def test_a_settings_file_that_nobody_named_opens_nothing(kubescheduler: Run, folder: Path, line: str) -> None:
     """It may have come with the cluster's files."""
     (folder / "kubescheduler.toml").write_text(f"[lab]\n{line}\n")
-    found = kubescheduler("lab", "--no-browser")
-    assert found.status == 2
-    assert "was only found in this folder" in found.err
+    kubescheduler("lab", "--no-browser").refused("was only found in this folder")

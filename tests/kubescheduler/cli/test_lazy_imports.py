@@ -18,23 +18,9 @@ HELP = ("attr", "clusterstate.snapshot", "msgspec", "numpy", "toml", "urllib3", 
 """What help does without."""
 
 DECIDING = (
-    "aiohttp",
-    "asyncio",
-    "concurrent",
-    "difflib",
-    "fractions",
-    "html",
-    "importlib.metadata",
-    "kubescheduler.comparison",
-    "kubescheduler.hinting",
-    "kubescheduler.lab",
-    "kubescheduler.live",
-    "kubescheduler.report",
-    "kubescheduler.sweep",
-    "kubescheduler.translate",
-    "rich",
-    "ssl",
-    "urllib3",
+    *("aiohttp", "asyncio", "concurrent", "difflib", "fractions", "html", "importlib.metadata"),
+    *("kubescheduler.comparison", "kubescheduler.hinting", "kubescheduler.lab", "kubescheduler.live"),
+    *("kubescheduler.report", "kubescheduler.sweep", "kubescheduler.translate", "rich", "ssl", "urllib3"),
 )
 """What a decision does without."""
 
@@ -47,15 +33,10 @@ WITHOUT_LEGACY = (
 """What 1.36 does without: rules of earlier releases, and what only a loop needs."""
 
 WITHOUT_PLUGINS = (
-    "kubescheduler.config.component_format",
-    "kubescheduler.config.config_schema",
-    "kubescheduler.config.load_config",
-    "kubescheduler.config.v1alpha1",
-    "kubescheduler.cycle",
-    "kubescheduler.extender.client",
-    "kubescheduler.framework.plugins",
-    "kubescheduler.framework.plugin_loading",
-    "kubescheduler.framework.profile_map",
+    *("kubescheduler.config.component_format", "kubescheduler.config.config_schema"),
+    *("kubescheduler.config.load_config", "kubescheduler.config.v1alpha1", "kubescheduler.cycle"),
+    *("kubescheduler.extender.client", "kubescheduler.framework.plugins"),
+    *("kubescheduler.framework.plugin_loading", "kubescheduler.framework.profile_map"),
     "kubescheduler.queue.entry",
 )
 """What releases of predicates and priorities do without where nobody asks for it."""
@@ -76,14 +57,8 @@ PRINTED_ONLY = (
 """What a simulation of files does without whose report is a table."""
 
 RUNNING = (
-    "aiohttp",
-    "kubescheduler.lab",
-    "kubescheduler.report",
-    "kubescheduler.sweep",
-    "pandas",
-    "requests",
-    "rich",
-    "urllib3",
+    *("aiohttp", "kubescheduler.lab", "kubescheduler.report", "kubescheduler.sweep", "pandas", "requests"),
+    *("rich", "urllib3"),
 )
 """What a live scheduler does without: it is to bind as soon as it is started."""
 

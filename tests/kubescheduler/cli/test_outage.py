@@ -96,6 +96,4 @@ def test_for_programs(outage: Run) -> None:
 @pytest.mark.parametrize("arguments", [(), ("--each", "zone", "--zone", "a")])
 def test_usage(outage: Run, arguments: tuple[str, ...]) -> None:
     """Some nodes, or every domain: one of both."""
-    found = outage(*arguments, stdin=CLUSTER.encode())
-    assert found.status == 2
-    assert "--zone, --selector or --node, or else --each alone" in found.err
+    outage(*arguments, stdin=CLUSTER.encode()).refused("--zone, --selector or --node, or else --each alone")

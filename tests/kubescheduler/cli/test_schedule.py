@@ -73,13 +73,7 @@ def test_only_one_node_fits(folder: Path, schedule: Run) -> None:
     """It is taken without a score, as the release does it, and is the one best node."""
     (folder / "pod.yaml").write_text(pod("web", "3"))
     assert schedule("--pod", "pod.yaml", "-o", "wide").lines[1] == [
-        "default",
-        "web",
-        "n1",
-        "1/2",
-        "<none>",
-        "1",
-        "1.16",
+        *("default", "web", "n1", "1/2", "<none>", "1", "1.16"),
     ]
     decision = json.loads(schedule("--pod", "pod.yaml", "-o", "json").out)["items"][0]
     assert (decision["host"], decision["best"], decision["total"]) == ("n1", ["n1"], {})

@@ -82,11 +82,7 @@ def test_pending_pods_and_preemptions(simulate: Run) -> None:
     assert outcome.status == 1
     assert ["1", "2", "Insufficient", "cpu"] in outcome.lines
     assert ["1", "default/vip", "n1", "default/web-2,", "default/web-0"] in outcome.lines or [
-        "1",
-        "default/vip",
-        "n1",
-        "default/web-0,",
-        "default/web-2",
+        *("1", "default/vip", "n1", "default/web-0,", "default/web-2"),
     ] in outcome.lines
     rows = {line[1]: line for line in outcome.lines if line and line[0] == "default"}
     assert rows["huge"][2:8] == ["0", "<none>", "<none>", "<none>", rows["huge"][6], "pending"]
@@ -151,9 +147,7 @@ def test_faults_of_a_trace_on_standard_input_name_it(kubescheduler: Run, folder:
         ((PODS.replace("\n", ",x\n", 1) + "a,b,c\n").encode(), "standard input: line"),
         (gzip.compress(PODS.encode())[:-9], "standard input: cannot be unpacked: Compressed file ended"),
     ):
-        outcome = kubescheduler("simulate", "nodes.csv", "--workload", "-", stdin=piped)
-        assert outcome.status == 2
-        assert fault in outcome.err
+        kubescheduler("simulate", "nodes.csv", "--workload", "-", stdin=piped).refused(fault)
 
 
 def test_pending_pods_of_the_cluster_come_if_asked_for(kubescheduler: Run) -> None:

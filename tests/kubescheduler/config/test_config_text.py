@@ -81,18 +81,8 @@ def test_yaml_becomes_what_json_would_be() -> None:
         ("a: 1\n---\nb: 2\n", "p.yaml", "p.yaml: expected one document, found 1 more document;"),
     ],
     ids=[
-        "json",
-        "json-end",
-        "yaml-end",
-        "yaml",
-        "toml",
-        "toml-value",
-        "toml-base",
-        "toml-table",
-        "toml-digits",
-        "list",
-        "text",
-        "two",
+        *("json", "json-end", "yaml-end", "yaml", "toml", "toml-value", "toml-base", "toml-table", "toml-digits"),
+        *("list", "text", "two"),
     ],
 )
 def test_faulty_texts(text: str, name: str, start: str) -> None:

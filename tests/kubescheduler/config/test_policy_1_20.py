@@ -240,15 +240,8 @@ def extender(**more: Any) -> dict[str, Any]:
         ),
     ],
     ids=[
-        "weight",
-        "overflown",
-        "told-once",
-        "two-ratios",
-        "different-weights",
-        "no-argument",
-        "wording-of-names",
-        "hard-weight",
-        "several",
+        *("weight", "overflown", "told-once", "two-ratios", "different-weights", "no-argument"),
+        *("wording-of-names", "hard-weight", "several"),
     ],
 )
 def test_validation(document: dict[str, Any], texts: list[str]) -> None:

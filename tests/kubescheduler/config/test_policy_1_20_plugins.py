@@ -99,43 +99,20 @@ def test_predicates(predicate: str, filters: list[str], pre_filters: list[str]) 
 def test_order_of_predicates() -> None:
     """It is the release's, whatever the policy's; a plugin is listed once."""
     order = [
-        "NodeUnschedulable",
-        "NodeResourcesFit",
-        "NodeName",
-        "NodePorts",
-        "NodeAffinity",
-        "VolumeRestrictions",
-        "TaintToleration",
-        "NodeLabel",
-        "ServiceAffinity",
-        "EBSLimits",
-        "GCEPDLimits",
-        "NodeVolumeLimits",
-        "AzureDiskLimits",
-        "CinderLimits",
-        "VolumeBinding",
-        "VolumeZone",
-        "PodTopologySpread",
+        *("NodeUnschedulable", "NodeResourcesFit", "NodeName", "NodePorts", "NodeAffinity", "VolumeRestrictions"),
+        *("TaintToleration", "NodeLabel", "ServiceAffinity", "EBSLimits", "GCEPDLimits", "NodeVolumeLimits"),
+        *("AzureDiskLimits", "CinderLimits", "VolumeBinding", "VolumeZone", "PodTopologySpread"),
         "InterPodAffinity",
     ]
     found = profile(predicates=predicates(*reversed(PREDICATES)))
     assert names(found, Point.FILTER) == order
     assert names(found, Point.PRE_FILTER) == [
-        "NodeResourcesFit",
-        "NodePorts",
-        "ServiceAffinity",
-        "VolumeBinding",
-        "PodTopologySpread",
+        *("NodeResourcesFit", "NodePorts", "ServiceAffinity", "VolumeBinding", "PodTopologySpread"),
         "InterPodAffinity",
     ]
     single = profile(predicates=predicates("PodFitsResources", "MatchNodeSelector", "PodFitsHostPorts", "HostName"))
     assert names(single, Point.FILTER) == [
-        "NodeUnschedulable",
-        "NodeName",
-        "NodePorts",
-        "NodeAffinity",
-        "NodeResourcesFit",
-        "TaintToleration",
+        *("NodeUnschedulable", "NodeName", "NodePorts", "NodeAffinity", "NodeResourcesFit", "TaintToleration"),
     ]
 
 
@@ -153,11 +130,7 @@ def test_predicates_with_an_argument() -> None:
         )
     )
     assert names(found, Point.FILTER) == [
-        "NodeUnschedulable",
-        "NodeName",
-        "TaintToleration",
-        "NodeLabel",
-        "ServiceAffinity",
+        *("NodeUnschedulable", "NodeName", "TaintToleration", "NodeLabel", "ServiceAffinity"),
     ]
     assert found.plugin_config == (
         ("NodeLabel", NodeLabelArgs(("a", "b", "d"), ("c",))),

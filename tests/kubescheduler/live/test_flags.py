@@ -129,16 +129,10 @@ def test_the_flags_of_1_36() -> None:
     for line in (
         'FLAG: --allow-metric-labels="[]"',
         'FLAG: --authorization-always-allow-paths="[/healthz,/readyz,/livez]"',
-        'FLAG: --bind-address="0.0.0.0"',
-        'FLAG: --contention-profiling="true"',
-        'FLAG: --feature-gates=""',
-        'FLAG: --kube-api-qps="50"',
-        'FLAG: --leader-elect-lease-duration="15s"',
-        'FLAG: --pod-max-in-unschedulable-pods-duration="5m0s"',
-        'FLAG: --requestheader-uid-headers="[]"',
-        'FLAG: --tls-sni-cert-key="[]"',
-        'FLAG: --v="1"',
-        'FLAG: --version="false"',
+        *('FLAG: --bind-address="0.0.0.0"', 'FLAG: --contention-profiling="true"', 'FLAG: --feature-gates=""'),
+        *('FLAG: --kube-api-qps="50"', 'FLAG: --leader-elect-lease-duration="15s"'),
+        *('FLAG: --pod-max-in-unschedulable-pods-duration="5m0s"', 'FLAG: --requestheader-uid-headers="[]"'),
+        *('FLAG: --tls-sni-cert-key="[]"', 'FLAG: --v="1"', 'FLAG: --version="false"'),
     ):
         assert line in lines
 

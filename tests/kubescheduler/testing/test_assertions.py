@@ -152,18 +152,13 @@ def test_difference_is_explained(shop: Project) -> None:
     shop.write("pods.json", [pod("a"), pod("big", "4")])
     body = f'def test(cluster):\n    assert_same_placements("release=1.16", {PACKING}, cluster, "pods.json")'
     assert shop.message(body) == [
-        "AssertionError: 1 of 2 pods goes elsewhere",
-        "old: release=1.16",
-        "new: release=1.16,policy=packing.json",
-        "",
-        "default/a: n2 -> n1 (changed-formula)",
+        *("AssertionError: 1 of 2 pods goes elsewhere", "old: release=1.16"),
+        *("new: release=1.16,policy=packing.json", "", "default/a: n2 -> n1 (changed-formula)"),
         "n1 was 2 behind and is 2 ahead against n2: scores are computed differently "
         "(LeastRequestedPriority -> MostRequestedPriority)",
-        "old   new",
-        "BalancedResourceAllocation                         -1     0",
+        *("old   new", "BalancedResourceAllocation                         -1     0"),
         "LeastRequestedPriority -> MostRequestedPriority    -1    +2",
-        "new node minus old node                            -2    +2",
-        "",
+        *("new node minus old node                            -2    +2", ""),
         "1 changed-formula: a priority is computed differently",
         "to accept this: tolerate=['changed-formula']",
     ]

@@ -231,17 +231,9 @@ def test_several_documents_under_a_key() -> None:
 def test_a_manifest_and_its_flags(shell: bool) -> None:
     """The flags say what is translated and how the process runs; each gets a note, and the new command line is said."""
     flags = (
-        "--policy-configmap=p",
-        "--leader-elect=true",
-        "--leader-elect-resource-lock=endpoints",
-        "--lock-object-name=mine",
-        "--scheduler-name=mine",
-        "--port=10251",
-        "--address=0.0.0.0",
-        "--logtostderr=true",
-        "--bind-address=127.0.0.1",
-        "--v=2",
-        "--nonsense=1",
+        *("--policy-configmap=p", "--leader-elect=true", "--leader-elect-resource-lock=endpoints"),
+        *("--lock-object-name=mine", "--scheduler-name=mine", "--port=10251", "--address=0.0.0.0"),
+        *("--logtostderr=true", "--bind-address=127.0.0.1", "--v=2", "--nonsense=1"),
     )
     service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}}
     translation = moved(deployment(*flags, shell=shell), service, configmap("p", policy__cfg=POLICY))

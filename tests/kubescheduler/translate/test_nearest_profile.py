@@ -24,14 +24,8 @@ from tests.support.configuring.translating import (
 )
 
 ALWAYS = {
-    "SchedulingGates",
-    "PrioritySort",
-    "NodeUnschedulable",
-    "TaintToleration",
-    "DynamicResources",
-    "DefaultPreemption",
-    "DefaultBinder",
-    "NodeDeclaredFeatures",
+    *("SchedulingGates", "PrioritySort", "NodeUnschedulable", "TaintToleration", "DynamicResources"),
+    *("DefaultPreemption", "DefaultBinder", "NodeDeclaredFeatures"),
 }
 
 

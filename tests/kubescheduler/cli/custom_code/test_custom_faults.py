@@ -46,10 +46,7 @@ def test_plugins(kubescheduler: Run, folder: Path, code: str, message: str) -> N
     module = written(folder, code)
     Path("mine.json").write_text(json.dumps(CONFIGURATION))
     options = ["--release", "1.36", "--config", "mine.json", "--plugin", f"Mine={module}:Mine"]
-    outcome = kubescheduler("schedule", "cluster.yaml", "--pod", "pod.yaml", *options)
-    assert (outcome.status, outcome.out) == (2, "")
-    assert message in outcome.err
-    assert "Traceback" not in outcome.err
+    kubescheduler("schedule", "cluster.yaml", "--pod", "pod.yaml", *options).refused(message)
 
 
 def rule(answer: str, register: str, arguments: str = "pod, meta, node_info") -> str:
@@ -135,11 +132,7 @@ def test_rules(
     Path("mine.json").write_text(json.dumps(policy))
     options = ["--release", release, "--policy-config-file", "mine.json", "--plugin", f"{module}:mine"]
     outcome = kubescheduler("schedule", "cluster.yaml", "--pod", "pod.yaml", *options)
-    assert (outcome.status, outcome.out) == (2, "")
-    assert f"{module}.py, line 3: " in outcome.err
-    assert named in outcome.err
-    assert message in outcome.err
-    assert "(pod default/web)" in outcome.err
+    outcome.refused(f"{module}.py, line 3: ", named, message, "(pod default/web)")
     assert outcome.err.count("\n") == 1
     monkeypatch.syspath_prepend(folder)
     importlib.invalidate_caches()

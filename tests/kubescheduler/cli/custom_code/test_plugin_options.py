@@ -123,9 +123,7 @@ def test_settings_that_were_only_found_run_no_code(folder: Path, schedule: Run, 
     """A plugin in a settings file that nobody named is refused, and the message says how to allow it."""
     (folder / "plugin_trap.py").write_text("open('trapped', 'w')\ndef register(): pass\n")
     (folder / "kubescheduler.toml").write_text(f'{table}plugin = "plugin_trap:register"\n')
-    outcome = schedule("--pod", "hdd.yaml")
-    assert (outcome.status, outcome.out) == (2, "")
-    assert "to allow it: --settings kubescheduler.toml" in outcome.err
+    schedule("--pod", "hdd.yaml").refused("to allow it: --settings kubescheduler.toml")
     assert not (folder / "trapped").exists()
 
 

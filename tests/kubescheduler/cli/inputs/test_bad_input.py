@@ -378,9 +378,7 @@ def test_every_option(kubescheduler: Run, folder: Path, command: str, option: st
     """The message names the option; nothing is decided, read or written."""
     before = sorted(folder.iterdir())
     found = kubescheduler(*BASES[command], option, value)
-    assert (found.status, found.out) == (2, "")
-    assert f"{EMPTY}\nSee 'kubescheduler {command} --help' for usage.\n" in found.err
-    assert f"'{option}'" in found.err
+    found.refused(f"{EMPTY}\nSee 'kubescheduler {command} --help' for usage.\n", f"'{option}'")
     assert sorted(folder.iterdir()) == before
 
 
@@ -397,9 +395,7 @@ def test_every_option(kubescheduler: Run, folder: Path, command: str, option: st
 )
 def test_arguments(kubescheduler: Run, arguments: list[str]) -> None:
     """Neither the current folder nor a default takes the place of an argument or of an option of all commands."""
-    found = kubescheduler(*arguments)
-    assert (found.status, found.out) == (2, "")
-    assert EMPTY in found.err
+    kubescheduler(*arguments).refused(EMPTY)
 
 
 @pytest.mark.parametrize("key", ["release", "provider", "policy", "policy-configmap", "config", "scheduler-name"])
@@ -407,16 +403,13 @@ def test_arguments(kubescheduler: Run, arguments: list[str]) -> None:
 def test_keys_of_a_configuration(kubescheduler: Run, option: str, key: str) -> None:
     """``policy=$POLICY`` without the variable."""
     found = kubescheduler(*BASES["compare"], option, f"{key}=")
-    assert (found.status, found.out) == (2, "")
-    assert f"error: {option}: {key}=: {key}: it has no value; leave the key out for the default\n" in found.err
+    found.refused(f"error: {option}: {key}=: {key}: it has no value; leave the key out for the default\n")
 
 
 def test_settings(kubescheduler: Run, folder: Path) -> None:
     """A settings file is named with the key."""
     (folder / "kubescheduler.toml").write_text('[schedule]\nalgorithm-provider = ""\n')
-    found = kubescheduler(*BASES["schedule"])
-    assert found.status == 2
-    assert f"kubescheduler.toml: schedule.algorithm_provider: {EMPTY}" in found.err
+    kubescheduler(*BASES["schedule"]).refused(f"kubescheduler.toml: schedule.algorithm_provider: {EMPTY}")
 
 
 def test_lists_may_be_empty(kubescheduler: Run) -> None:

@@ -17,14 +17,8 @@ from hypothesis import strategies as st
 from benchmarks.fuzz_cases import Case, Outcome, execute
 
 HOSTILE = (
-    "\x1b[31mred\x1b]0;title\x07",
-    "a\nb\r\tc",
-    "nul\x00l",
-    "\u202ertl\u200f\u2066",
-    "=HYPERLINK(1)",
-    "\x9b31m\x85",
-    "+1",
-    "</script>",
+    *("\x1b[31mred\x1b]0;title\x07", "a\nb\r\tc", "nul\x00l", "\u202ertl\u200f\u2066", "=HYPERLINK(1)"),
+    *("\x9b31m\x85", "+1", "</script>"),
 )
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 GIVEN = ("c.json", "--pods", "p.json", "--validate", "ignore")
@@ -61,16 +55,8 @@ COMMANDS = {
     "sweep": [("sweep", "c.json", "--pods", "p.json", "--validate", "ignore", "--placements", "--out", "r.csv")],
     "extender": [
         (
-            "schedule",
-            "c.json",
-            "--pod",
-            "p.json",
-            "--validate",
-            "ignore",
-            "--policy-config-file",
-            "e.json",
-            "-o",
-            output,
+            *("schedule", "c.json", "--pod", "p.json", "--validate", "ignore", "--policy-config-file", "e.json"),
+            *("-o", output),
         )
         for output in ("table", "wide", "json", "yaml", "name")
     ],

@@ -46,10 +46,7 @@ def test_nothing_that_writes_or_asks(
 ) -> None:
     """Each is an error that names the setting, and says how to allow it; no file changes."""
     (asking / "kubescheduler.toml").write_text(line if line.startswith("[") else f"[{command[0]}]\n{line}\n")
-    found = kubescheduler(*command)
-    assert (found.status, found.out) == (2, "")
-    assert f": this {what}" in found.err
-    assert "to allow it: --settings kubescheduler.toml" in found.err
+    kubescheduler(*command).refused(f": this {what}", "to allow it: --settings kubescheduler.toml")
     assert {file.read_text() for file in asking.glob("victim*")} == {"precious\n"}
 
 
@@ -72,8 +69,7 @@ def test_extenders_of_a_configuration_that_nobody_named(
     """They are not asked unless somebody types so; those of a policy that was typed are."""
     (asking / "kubescheduler.toml").write_text(f"{lines}\n")
     found = kubescheduler(*SCHEDULE, "--release", "1.16", *more)
-    assert found.status == 2
-    assert text in found.err
+    assert (found.status, text in found.err) == (2, True), found.err
 
 
 def test_what_is_named_in_a_line(kubescheduler: Run, asking: Path) -> None:

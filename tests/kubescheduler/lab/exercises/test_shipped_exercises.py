@@ -63,15 +63,8 @@ STRATEGY = """        type: MostAllocated
 SHAPE = "shape: [{utilization: 0, score: 0}, {utilization: 100, score: 10}]"
 POINTS = "max(0, min(10, TOO_WARM - celsius(node)))"
 SCORED = [
-    "PodTopologySpread",
-    "InterPodAffinity",
-    "NodeAffinity",
-    "TaintToleration",
-    "ImageLocality",
-    "NodeResourcesFit",
-    "NodeResourcesBalancedAllocation",
-    "VolumeBinding",
-    "DynamicResources",
+    *("PodTopologySpread", "InterPodAffinity", "NodeAffinity", "TaintToleration", "ImageLocality"),
+    *("NodeResourcesFit", "NodeResourcesBalancedAllocation", "VolumeBinding", "DynamicResources"),
 ]
 EXPRESSION = "{matchExpressions: [{key: app, operator: In, values: [%s]}]}"
 SHOP = "labelSelector: {matchLabels: {app: shop}}"
@@ -125,16 +118,9 @@ RIGHT: dict[str, dict[str, tuple[str, ...]]] = {
         ),
         "other weights": ("weight: 100", "weight: 90", "weight: 10\n", "weight: 1\n"),
         "another order": (
-            "weight: 100",
-            "weight: 7",
-            "weight: 10\n",
-            "weight: 70\n",
-            "key: generation",
-            "key: SWAP",
-            "{key: network, operator: In, values: [25g]}",
-            "{key: generation, operator: In, values: [v3]}",
-            "{key: SWAP, operator: In, values: [v3]}",
-            "{key: network, operator: In, values: [25g]}",
+            *("weight: 100", "weight: 7", "weight: 10\n", "weight: 70\n", "key: generation", "key: SWAP"),
+            *("{key: network, operator: In, values: [25g]}", "{key: generation, operator: In, values: [v3]}"),
+            *("{key: SWAP, operator: In, values: [v3]}", "{key: network, operator: In, values: [25g]}"),
         ),
     },
     "04-inter-pod-affinity": {

@@ -152,12 +152,7 @@ def test_every_edit_is_tried() -> None:
     """One that is added is added to the tables too; those of the families have tests of their own."""
     tried = {asked["do"] for asked, _, _ in (*PLACES, *NODES)} | {asked["do"] for asked, _ in REFUSED}
     assert {*cluster_edits.EDITS, *side_verbs.EDITS} - tried <= {
-        "uncordon",
-        "ask",
-        "resize",
-        "addSide",
-        "nameSide",
-        "askExtenders",
+        *("uncordon", "ask", "resize", "addSide", "nameSide", "askExtenders"),
     }
 
 

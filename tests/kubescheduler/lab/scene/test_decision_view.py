@@ -23,18 +23,8 @@ from tests.support.releases_tried import RELEASES_TRIED
 
 LEGACY = ["predicates", "priorities", "select", "bind"]
 FRAMEWORK = [
-    "gates",
-    "queue",
-    "preFilter",
-    "filter",
-    "postFilter",
-    "preScore",
-    "score",
-    "normalise",
-    "select",
-    "reserve",
-    "permit",
-    "bind",
+    *("gates", "queue", "preFilter", "filter", "postFilter", "preScore", "score", "normalise", "select"),
+    *("reserve", "permit", "bind"),
 ]
 CLUSTER = ks.Cluster(release="1.36").node("a", cpu=4).node("b", cpu=4)
 FIRST = {"passed": "+", "stopped": "!", "skipped": "-", "none": "."}

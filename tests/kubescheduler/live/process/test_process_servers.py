@@ -124,15 +124,7 @@ profiles:
 """
 PREEMPTION = {"MinCandidateNodesPercentage": 10, "MinCandidateNodesAbsolute": 7}
 POINTS = (
-    "QueueSort",
-    "PreFilter",
-    "Filter",
-    "PostFilter",
-    "PreScore",
-    "Reserve",
-    "Permit",
-    "PreBind",
-    "Bind",
+    *("QueueSort", "PreFilter", "Filter", "PostFilter", "PreScore", "Reserve", "Permit", "PreBind", "Bind"),
     "PostBind",
 )
 WITHOUT_IMAGES: dict[str, Any] = {

@@ -38,19 +38,8 @@ Spec = dict[str, Any]
 
 ALLOWED = ("/healthz", "/livez", "/readyz", "/readyz?verbose")
 GUARDED = (
-    "/healthz/leaderElection",
-    "/readyz/sched-handler-sync",
-    "/metrics",
-    "/metrics/resources",
-    "/metrics/slis",
-    "/configz",
-    "/flagz",
-    "/statusz",
-    "/debug/pprof/",
-    "/debug/flags/v",
-    "/",
-    "/nosuch",
-    "/api/v1/pods",
+    *("/healthz/leaderElection", "/readyz/sched-handler-sync", "/metrics", "/metrics/resources", "/metrics/slis"),
+    *("/configz", "/flagz", "/statusz", "/debug/pprof/", "/debug/flags/v", "/", "/nosuch", "/api/v1/pods"),
 )
 """What was asked of a real 1.36: each path without a credential, then with a wrong token, nobody's and a master's."""
 
