@@ -144,8 +144,8 @@ def _cluster(request: pytest.FixtureRequest, read: Read) -> SharedCluster:
 def _once(named: SharedCluster, read: Read) -> SharedCluster:
     """The cluster of the same files if it was read before. Raises DecodeError if it cannot be read."""
     key: tuple[Any, ...] = (named.folders, named.validate)
-    paths = [Path(file) for file in named.files]
-    plain = not named.manifests and not named.given and all(path.is_file() for path in paths)
+    paths = [Path(thing) for thing in named.things if isinstance(thing, str)]
+    plain = len(paths) == len(named.things) and all(path.is_file() for path in paths)
     if plain:
         stats = [path.stat() for path in paths]
         key += tuple((str(p), stat.st_mtime_ns, stat.st_size) for p, stat in zip(paths, stats, strict=True))
@@ -281,7 +281,7 @@ def to_compare(  # noqa: PLR0913
     engines = [engine for _, engine in sides if engine is not None]
     releases = [spec.release for spec in known] or [DEFAULT_RELEASE]
     gates = attempt([], newest_gates, known)
-    asked: dict[str, Any] = {"validate": judged, "gates": gates, "running": True}
+    asked: dict[str, Any] = {"validate": judged, "gates": gates}
     there = None if shared is None else attempt(problems, shared.cluster_for, *releases)
     given = None if shared is None or pods is None else attempt(problems, pods_of, pods, shared, *releases, **asked)
     found = None

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import os
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +12,15 @@ import msgspec
 
 from clusterstate.errors import ConfigError, DecodeError, attempt
 from clusterstate.manifests.fields import STRICT, Judgement, describe, strictness_of
-from clusterstate.objects import KINDS, ClusterObject, Pod
+from clusterstate.objects import ClusterObject
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.extender.access import LIVE, RECORD
-from kubescheduler.given import PodAsking, flat, identified, is_text
+from kubescheduler.given import KINDS_OF_GIVEN, flat, found_in, is_text
 from kubescheduler.releases.lookup import daemons_among, newest
 from kubescheduler.releases.names import DEFAULT_RELEASE
 from kubescheduler.simulation.pods_to_place import PodsToPlace
-from kubescheduler.sources.cluster_input import nothing_to_place
-from kubescheduler.sources.yaml_stream import parse_yaml
 from kubescheduler.testing.running_session import note
-
-KINDS_OF_GIVEN = "a file name, a manifest, YAML text or an object"
 
 
 def located(name: str | os.PathLike[str], folders: Sequence[Path]) -> str:
@@ -39,14 +33,18 @@ def located(name: str | os.PathLike[str], folders: Sequence[Path]) -> str:
     raise DecodeError(f"{os.fspath(name)}: no such file or folder in {places}")
 
 
-def _stream(documents: Sequence[Any]) -> io.BytesIO:
-    """Manifests as files are read, under the name that faults in them have. Raises DecodeError for what is no JSON."""
-    try:
-        stream = io.BytesIO(msgspec.json.encode(documents[0] if len(documents) == 1 else documents))
-    except (TypeError, ValueError) as error:
-        raise DecodeError(f"manifest: {error}") from None
-    stream.name = "manifest"
-    return stream
+def _with_paths(given: Any, folders: Sequence[Path], problems: list[str]) -> list[Any]:
+    """Every single thing, a file by its absolute path and text as bytes; files that are not there are left out."""
+    out: list[Any] = []
+    for thing in flat(given):
+        if is_text(thing):
+            out.append(thing.encode() if isinstance(thing, str) else thing)
+        elif isinstance(thing, str | os.PathLike):
+            path = attempt(problems, located, thing, folders)
+            out += [] if path is None else [path]
+        else:
+            out.append(thing)
+    return out
 
 
 def spec_of(given: Any, folders: Sequence[Path], extenders: str = LIVE) -> EngineSpec:
@@ -82,10 +80,8 @@ def _record_located(said: str, folders: Sequence[Path]) -> str:
 class SharedCluster:
     """A cluster that tests share; nothing changes it."""
 
-    files: tuple[str, ...] = ()
-    """The absolute paths of the manifests."""
-    manifests: tuple[Any, ...] = ()
-    given: tuple[ClusterObject, ...] = ()
+    things: tuple[Any, ...] = ()
+    """The absolute paths of files, manifests, texts as bytes, objects."""
     folders: tuple[Path, ...] = attrs.field(factory=lambda: (Path.cwd(),))
     """The folders in which further files are looked for by name."""
     front: Cluster | None = None
@@ -97,9 +93,9 @@ class SharedCluster:
     def __repr__(self) -> str:
         if self.front is not None:
             return repr(self.front)
-        names = [Path(file).name for file in self.files]
-        inline = len(self.manifests) + len(self.given)
-        return f"<Cluster of {', '.join([*names, *([f'{inline} objects'] if inline else [])])}>"
+        names = [Path(thing).name for thing in self.things if isinstance(thing, str)]
+        inline = len(self.things) - len(names)
+        return f"<Cluster of {', '.join([*names, *([f'{inline} more'] if inline else [])])}>"
 
     @property
     def objects(self) -> list[ClusterObject]:
@@ -123,8 +119,7 @@ class SharedCluster:
         return self._read[release]
 
     def _found(self, release: str) -> Cluster:
-        things: list[Any] = [*self.files, *([_stream(self.manifests)] if self.manifests else []), *self.given]
-        there = Cluster.read(*things, release=release, validate=self.validate)
+        there = Cluster.read(*self.things, release=release, validate=self.validate)
         note(there.notes)
         return there
 
@@ -138,41 +133,13 @@ def cluster_of(given: Any, folders: Sequence[Path], validate: Judgement | None =
         return given
     if isinstance(given, Cluster):
         return SharedCluster(folders=tuple(folders), front=given, validate=validate)
-    files, documents, objects = _told_apart(given, folders, "cluster")
-    if not (files or documents or objects):
-        raise DecodeError(f"cluster: nothing in it; give {KINDS_OF_GIVEN}")
-    return SharedCluster(tuple(files), tuple(documents), tuple(objects), tuple(folders), validate=validate)
-
-
-def _told_apart(given: Any, folders: Sequence[Path], what: str) -> tuple[list[str], list[Any], list[ClusterObject]]:
-    """The paths of files, the manifests, and the objects among things. what: their name in errors. Raises DecodeError
-    with every fault."""
-    files: list[str] = []
-    documents: list[Any] = []
-    objects: list[ClusterObject] = []
     problems: list[str] = []
-    for thing in flat(given):
-        if is_text(thing):
-            found = attempt(problems, parse_yaml, "YAML text", thing if isinstance(thing, bytes) else thing.encode())
-            documents += found or ()
-            problems += ["YAML text: no objects in it"] if found == [] else []
-        elif isinstance(thing, str | os.PathLike):
-            path = attempt(problems, located, thing, folders)
-            files += [path] if path else []
-        elif isinstance(thing, Mapping):
-            documents.append(thing)
-        elif isinstance(thing, tuple(KINDS.values())):
-            objects.append(identified(thing))
-        else:
-            problems.append(f"{what}: expected {KINDS_OF_GIVEN}, found {describe(thing)}")
+    things = _with_paths(given, folders, problems)
     if problems:
-        raise DecodeError(problems)
-    return files, documents, objects
-
-
-def key_of(pod: Pod) -> str:
-    """``namespace/name``."""
-    return pod.key.removeprefix("/")
+        raise DecodeError([*problems, *found_in(each for each in things if not isinstance(each, str)).problems])
+    if not things:
+        raise DecodeError(f"cluster: nothing in it; give {KINDS_OF_GIVEN}")
+    return SharedCluster(tuple(things), tuple(folders), validate=validate)
 
 
 # --- pods ------------------------------------------------------------------------------------
@@ -184,55 +151,21 @@ def pods_of(
     *releases: str,
     validate: Judgement | None = None,
     gates: Mapping[str, bool] | None = None,
-    running: bool = False,
 ) -> PodsToPlace:
     """The pods of one thing or several, in order: file names, manifests, YAML texts, objects; pods themselves, or
     Deployments and others that make pods. What else is given with them, a Service say, is beside.
 
-    validate: what unknown fields are; None: as the cluster says it. gates: of the newest of the releases. running:
-    they may run in the cluster. Raises DecodeError with every fault; a pod that is there twice is one.
+    validate: what unknown fields are; None: as the cluster says it. gates: of the newest of the releases. They may run
+    in the cluster. Raises DecodeError with every fault; a pod that is there twice is one.
     """
     problems: list[str] = []
     there = attempt(problems, cluster.cluster_for, *releases) or Cluster(release=newest(releases).name)
     usual = STRICT if cluster.front is None else cluster.front.strictness
     strictness = strictness_of(validate or cluster.validate, usual).under(newest(releases).accepted_values(gates))
     asking = there.asking(strictness, daemons_among(releases), running=True)
-    to_place = PodsToPlace([])
-    things = list(flat(given))
-    for thing in things:
-        to_place = attempt(problems, _with_more, to_place, thing, asking, cluster.folders) or to_place
-    pods = to_place.pods
-    if not things:
-        problems.append(f"pods: none are given; give {KINDS_OF_GIVEN}")
-    elif not (pods or to_place.controllers or problems):
-        problems.append(nothing_to_place("pods", to_place.objects, to_place.notes))
-    problems += _twice("metadata.name", map(key_of, pods))
-    problems += _twice("metadata.uid", (pod.metadata.uid for pod in {key_of(pod): pod for pod in pods}.values()))
-    problems += () if running else running_among(pods, there.pods)
-    if problems:
+    things = _with_paths(given, cluster.folders, problems)
+    found = None if problems and not things else attempt(problems, asking.read, things, "pods")
+    if found is None or problems:
         raise DecodeError(problems)
-    note((*to_place.notes, *to_place.controllers))
-    return to_place
-
-
-def _with_more(before: PodsToPlace, thing: Any, asking: PodAsking, folders: Sequence[Path]) -> PodsToPlace:
-    """A manifest that does not say its kind is a pod's. Raises DecodeError with every fault."""
-    files, documents, objects = _told_apart(thing, folders, "pods")
-    kinded = [{"kind": "Pod", **each} if isinstance(each, Mapping) else each for each in documents]
-    if kinded:
-        return asking.more(before, _stream(kinded), "manifest")
-    return asking.more(before, Path(files[0]), files[0]) if files else asking.more(before, objects[0], "pods")
-
-
-def _twice(path: str, values: Iterable[str]) -> Iterator[str]:
-    for value, count in Counter(values).items():
-        if count > 1:
-            yield f"pods: {path}: {count} of them have {value}; pods are told apart by it"
-
-
-def running_among(pods: Iterable[Pod], objects: Iterable[ClusterObject]) -> Iterator[str]:
-    """A fault for each pod that runs already."""
-    running = {key_of(obj): obj.node_name for obj in objects if isinstance(obj, Pod) and obj.node_name}
-    for pod in pods:
-        if key_of(pod) in running:
-            yield f"Pod {key_of(pod)}: it runs on {running[key_of(pod)]}; remove it there, or give the pod another name"
+    note((*found.notes, *found.controllers))
+    return found

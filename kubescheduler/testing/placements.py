@@ -23,7 +23,7 @@ from kubescheduler.core.decision import Decision, gave_up
 from kubescheduler.engine.spec import EngineSpec, PodScheduler, place
 from kubescheduler.sources.files import whole_file
 from kubescheduler.sources.yaml_stream import parse_yaml
-from kubescheduler.testing.named_inputs import SharedCluster, key_of, pods_of, running_among
+from kubescheduler.testing.named_inputs import SharedCluster, pods_of
 from kubescheduler.testing.running_session import UsageErrors, judgement
 
 MOST_PRIORITIES = 4
@@ -147,7 +147,7 @@ class Placer:
         with UsageErrors():
             pods = self._pods(pod, validate)
             if len(pods) != 1:
-                found = f"{', '.join(map(key_of, pods))}; use place for several" if pods else "none"
+                found = f"{', '.join(pod.key for pod in pods)}; use place for several" if pods else "none"
                 raise DecodeError(f"schedule takes one pod, found {found}")
             return self.running.decide(pods[0], thorough=thorough, preempt=preempt)
 
@@ -161,16 +161,21 @@ class Placer:
         decisions: dict[str, Decision] = {}
         with UsageErrors():
             for pod in self._pods(pods, validate):
-                decision = decisions[key_of(pod)] = self.running.decide(pod, in_sequence=True)
+                decision = decisions[pod.key] = self.running.decide(pod, in_sequence=True)
                 if gave_up(decision):
-                    raise UndecidedError(f"no decision on {key_of(pod)}: {decision.message}")
+                    raise UndecidedError(f"no decision on {pod.key}: {decision.message}")
                 if decision.host is not None:
                     place(self.running, pod, decision.host)
         return Placements(decisions)
 
     def _pods(self, given: Any, validate: str | None) -> list[Pod]:
         to_place = pods_of(given, self.cluster, self.spec.release, validate=judgement(validate), gates=self.spec.gates)
-        if problems := list(running_among(to_place.pods, self.running.cache.pods())):
+        running = {pod.key: pod.node_name for pod in self.running.cache.pods()}
+        if problems := [
+            f"Pod {pod.key}: it runs on {running[pod.key]}; remove it there, or give the pod another name"
+            for pod in to_place.pods
+            if pod.key in running
+        ]:
             raise DecodeError(problems)
         for obj in to_place.objects:
             self.running.cache.add(obj)

@@ -257,7 +257,7 @@ def test_every_fault_is_told_at_once(shop: Project) -> None:
         "- new: unknown flag: --algorithm-provider: release 1.36 has none; give it a KubeSchedulerConfiguration with "
         "--config (kubescheduler migrate makes one)",
         f"- no.yaml: no such file or folder in {shop.path}",
-        "- pods: expected a file name, a manifest, YAML text or an object, found 1",
+        "- pods: expected a file name, a manifest, YAML or JSON text, or an object, found 1",
     ]
 
 

@@ -164,7 +164,7 @@ def test_compare_placements(shop: Project) -> None:
         ),
         pytest.param(
             '@pytest.mark.cluster("cluster.json", 3)\ndef test(cluster): ...',
-            ["kubescheduler: cluster: expected a file name, a manifest, YAML text or an object, found 3"],
+            ["kubescheduler: cluster: expected a file name, a manifest, YAML or JSON text, or an object, found 3"],
             id="no name",
         ),
         pytest.param(
@@ -227,15 +227,13 @@ def _labelled(name: str) -> dict[str, object]:
             ["schedule takes one pod, found none"],
             id="on no node",
         ),
-        pytest.param(
-            "place()", ["pods: none are given; give a file name, a manifest, YAML text or an object"], id="none"
-        ),
+        pytest.param("place()", ["pods: no pods in it; give a manifest of kind Pod"], id="none"),
         pytest.param(
             'place("two.json", "two.json")',
             [
                 "2 faults",
-                "- pods: metadata.name: 2 of them have default/a; pods are told apart by it",
-                "- pods: metadata.name: 2 of them have default/b; pods are told apart by it",
+                "- Pod default/a: it is 2 times in pods; rename the others",
+                "- Pod default/b: it is 2 times in pods; rename the others",
             ],
             id="twice",
         ),
@@ -248,10 +246,10 @@ def _labelled(name: str) -> dict[str, object]:
             'place({"metadata": {}, "spec": {"containers": 7}}, 5, "none.yaml")',
             [
                 "4 faults",
+                "- none.yaml: no such file or folder in {path}",
                 "- manifest: Pod: metadata.name: missing; every object needs a name",
                 "- manifest: Pod: spec.containers: must be a list, not 7",
-                "- pods: expected a file name, a manifest, YAML text or an object, found 5",
-                "- none.yaml: no such file or folder in {path}",
+                "- pods: expected a file name, a manifest, YAML or JSON text, or an object, found 5",
             ],
             id="several",
         ),
@@ -262,15 +260,16 @@ def _labelled(name: str) -> dict[str, object]:
         ),
         pytest.param(
             'place(["a: b\\n\\tc"])',
-            [
-                "YAML text: line 2, column 1: while scanning a plain scalar, "
-                "found a tab character that violates indentation"
-            ],
+            ["text: line 2, column 1: while scanning a plain scalar, found a tab character that violates indentation"],
             id="no YAML",
         ),
         pytest.param(
-            'place({"metadata": {"name": {1, 2}}, "spec": object()})',
-            ["manifest: Encoding objects of type object is unsupported"],
+            'place({"metadata": {"name": [1, 2]}, "spec": 7})',
+            [
+                "2 faults",
+                "- manifest: Pod: metadata.name: must be text, not a list",
+                "- manifest: Pod: spec: must be an object, not 7",
+            ],
             id="no JSON",
         ),
     ],

@@ -93,7 +93,7 @@ def test_own_fixture_of_another_kind(project: Project) -> None:
     """A fixture cluster that is something else is refused in words by the fixture scheduler."""
     body = "@pytest.fixture\ndef cluster():\n    return 5\ndef test(scheduler): ..."
     assert project.fault(body) == [
-        "kubescheduler: cluster: expected a file name, a manifest, YAML text or an object, found 5"
+        "kubescheduler: cluster: expected a file name, a manifest, YAML or JSON text, or an object, found 5"
     ]
 
 

@@ -197,7 +197,7 @@ def test_each_test_has_its_own_records(shop: Project) -> None:
         ),
         pytest.param(
             "placements.check(scheduler, 4)",
-            ["pods: expected a file name, a manifest, YAML text or an object, found 4"],
+            ["pods: expected a file name, a manifest, YAML or JSON text, or an object, found 4"],
             id="pods",
         ),
     ],
