@@ -164,6 +164,12 @@ class Explainer:
         upstream = f"{decided.release} {check.evidence.upstream}"
         return RefusalEvidence(name, upstream, check.evidence.page, reason, facts.text, facts.facts(), True)
 
+    def checks_reading(self, pod: Pod, most: Reads) -> frozenset[str]:
+        """The release's own checks whose answers about the pod depend on no more than that."""
+        info, checks = self.cache.info(pod), (*self._algorithm.predicates, *self._algorithm.idle)
+        own = (check for check in checks if check.evidence is not None)
+        return frozenset(check.name for check in own if not check.footprint.reads_for(info) & ~most)
+
     # --- what scores were made of ------------------------------------------------------------
 
     def evidence(self, decided: Decision, node: str, rules: Container[str] | None = None) -> tuple[ScoreEvidence, ...]:
@@ -417,6 +423,11 @@ class Decision(CopiedAsItself, FilterResults):
             if fits and len(self.totals)
             else evidence
         )
+
+    def checks_reading(self, most: Reads) -> frozenset[str]:
+        """The release's own checks whose answers about the pod depend on no more than that; none are known of a
+        decision that no scheduler made."""
+        return frozenset() if self.explainer is None else self.explainer.checks_reading(self.pod, most)
 
     def hints(self, node: str | None = None, *, top: int | None = 10, pairs: bool = True) -> Any:
         """What would make the pod fit, or go to a node, in the scheduler's cluster as it is now: PodHints.

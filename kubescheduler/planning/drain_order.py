@@ -18,7 +18,9 @@ from typing import Any
 import attrs
 import msgspec
 
+from clusterstate.changes import Reads
 from clusterstate.objects import ClusterObject, EphemeralVolume, Pod
+from kubescheduler.comparison.refusals import CHECKS_OF_RULES
 from kubescheduler.core.decision import Decision, gave_up
 from kubescheduler.core.results import ShownTable
 from kubescheduler.planning.departures import ALWAYS_ALLOW, WITHOUT_BUDGET, Fate, counted, fate_of, is_healthy, named
@@ -26,6 +28,7 @@ from kubescheduler.planning.drain import Blocked, Chosen, DrainFlags, KubeletUpg
 from kubescheduler.planning.rehearsal import EVICTED, HEADER, Displaced, Rehearsal, Violation, counts_text, needs_text
 from kubescheduler.planning.shapes import Shape
 from predicates.volume_binding import NODE_CONFLICT
+from predicates.volume_zone import ZONE_CONFLICT
 
 EXHAUSTIVE = 6
 """Nodes of which all orders are tried."""
@@ -38,22 +41,11 @@ MOST_REBUILT = 50_000
 FEW_FAILED = 10
 """Steps that may fail in any case."""
 
-ORDER_DEPENDENT = frozenset(
-    {
-        *("InterPodAffinity", "PodTopologySpread"),
-        *("MatchInterPodAffinity", "EvenPodsSpread", "CheckServiceAffinity"),
-    }
-)
+OTHERS_HELP = ("pod affinity", "topology spread", "service affinity")
+ORDER_DEPENDENT = frozenset(check for rule in OTHERS_HELP for check in CHECKS_OF_RULES[rule])
 """Checks that may let a pod go to a node once others have gone there."""
-STATIC = frozenset(
-    {
-        *("NodeAffinity", "NodeName", "NodeUnschedulable", "TaintToleration", "VolumeZone"),
-        *("MatchNodeSelector", "HostName", "PodToleratesNodeTaints", "CheckNodeUnschedulable", "NoVolumeZoneConflict"),
-    }
-)
-"""Checks whose answers no pod that comes or goes changes."""
-BOUND_ELSEWHERE = frozenset({NODE_CONFLICT, "node(s) didn't match PersistentVolume's node affinity"})
-"""Reasons of which that is so too: what a claim is bound to is of other nodes."""
+BOUND_ELSEWHERE = frozenset({NODE_CONFLICT, ZONE_CONFLICT, "node(s) didn't match PersistentVolume's node affinity"})
+"""Reasons that no pod which comes or goes changes: what a claim is bound to is of other nodes."""
 
 
 class OrderOptions(msgspec.Struct, frozen=True):
@@ -272,12 +264,12 @@ def _never_fits(decision: Decision, cordoned: frozenset[str], *, preempts: bool)
         return False
     if decision.preemption is not None and decision.preemption.chosen:
         return False
-    refused = decision.checks()
+    refused, static = decision.checks(), decision.checks_reading(Reads.NODE)
     for name in decision.names:
         if name not in cordoned:
             checks = refused.get(name, {})
             lasting = not BOUND_ELSEWHERE.isdisjoint(reason for reasons in checks.values() for reason in reasons)
-            if not (lasting or (checks.keys() & STATIC if preempts else checks.keys() - ORDER_DEPENDENT)):
+            if not (lasting or (checks.keys() & static if preempts else checks.keys() - ORDER_DEPENDENT)):
                 return False
     return True
 

@@ -27,28 +27,21 @@ from itertools import product
 import msgspec
 import numpy as np
 
+from clusterstate.changes import LOCAL
 from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import Container, FrozenMap, Node, ObjectMeta, Pod, PodSpec
 from clusterstate.podinfo import pod_key
 from clusterstate.usage import CPU, MEMORY, PODS
+from kubescheduler.comparison.refusals import CHECKS_OF_RULES
 from kubescheduler.engine.spec import Engine, PodScheduler, cache_for
 from kubescheduler.planning.node_trials import Counts, NodeTrials, Played
 from kubescheduler.planning.shapes import prices_of
 from kubescheduler.simulation.workload import renamed
 from predicates.refusal_evidence import amount
 
-LASTING = frozenset(
-    {
-        *("GeneralPredicates", "PodFitsResources", "PodFitsHost", "HostName", "PodFitsHostPorts", "PodFitsPorts"),
-        *("MatchNodeSelector", "PodToleratesNodeTaints", "PodToleratesNodeNoExecuteTaints", "CheckNodeUnschedulable"),
-        *("CheckNodeCondition", "CheckNodeMemoryPressure", "CheckNodeDiskPressure", "CheckNodePIDPressure"),
-        *("NodeResourcesFit", "NodeName", "NodePorts", "NodeAffinity", "TaintToleration", "NodeUnschedulable"),
-    }
-)
-"""Checks of all releases whose refusal stands, however many pods come and nodes are added."""
 ORDERS = 20
 """Needs that are put first, each in turn, to find what all cost together."""
-AFFINITY = frozenset({"MatchInterPodAffinity", "InterPodAffinity"})
+AFFINITY = frozenset(CHECKS_OF_RULES["pod affinity"])
 """The checks by which anti-affinity keeps two pods apart; ports are told by the reason."""
 
 
@@ -142,8 +135,9 @@ class Needs:
     def _kind(self, pods: Sequence[Pod]) -> AlikePods:
         decision = self._scheduler.decide(pods[0], thorough=True)
         forbidden = np.zeros(len(self._there), np.bool_)
+        lasting = decision.checks_reading(LOCAL)  # more pods, or more nodes, take none of their refusals back
         for check, verdict in decision.verdicts:
-            if check in LASTING:
+            if check in lasting:
                 for mask in verdict.values():
                     forbidden |= mask[: len(forbidden)]
         shapes = frozenset(at for at, row in enumerate(self._rows) if not forbidden[row])

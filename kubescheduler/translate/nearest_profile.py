@@ -55,6 +55,7 @@ from kubescheduler.translate.policy_entries import (
 )
 from kubescheduler.translate.policy_source import Source, emphasis_before, extender_notes, profile_document
 from kubescheduler.translate.translation_model import (
+    ALWAYS_ADDED,
     AVOID_PODS,
     AVOID_PODS_ADVICE,
     EQUAL,
@@ -353,7 +354,6 @@ def _score_notes(items: Sequence[PolicyEntry], source: Source, to: Release) -> I
     yield from (note(UNKNOWN, item.path) for item in own_priorities(items))
 
 
-ALWAYS = "always added"
 NEEDED = ("SchedulingGates", "PrioritySort", "DefaultPreemption", "DefaultBinder")
 NEW = {
     "DynamicResources": "default of {}: pods with resource claims need it",
@@ -499,7 +499,7 @@ def _enabled(to: Release, filters: Filters, scores: Scores) -> Iterator[WithOrig
     for default in (*defaults, *map(Enabled, sorted(others))):
         name, scored = default.name, scores.plugins.get(default.name)
         if name in NEEDED:
-            yield WithOrigin({"name": name}, ALWAYS)
+            yield WithOrigin({"name": name}, ALWAYS_ADDED)
         elif name in NEW:
             weight = {"weight": default.weight} if default.weight else {}
             yield WithOrigin({"name": name, **weight}, NEW[name].format(to.name))

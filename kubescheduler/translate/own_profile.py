@@ -18,6 +18,7 @@ from kubescheduler.config.component_format import FIT, ComponentFormat
 from kubescheduler.config.config_schema import MEMBERS
 from kubescheduler.config.load_config import written_args
 from kubescheduler.config.policy_1_20_plugins import (
+    ALWAYS,
     EQUAL,
     EVEN_SPREAD,
     LABEL_PLUGIN,
@@ -71,6 +72,7 @@ from kubescheduler.translate.policy_source import (
     profile_of,
 )
 from kubescheduler.translate.translation_model import (
+    ALWAYS_ADDED,
     RESOURCE_LIMITS,
     RETIRED_PREDICATES,
     SCALE,
@@ -247,9 +249,7 @@ def _with_resources(path: str, entry: PriorityPolicy, record: Release, to: str, 
     return msgspec.structs.replace(entry, argument=argument)
 
 
-ALWAYS = "always added"
 SCORING = (Point.PRE_SCORE, Point.SCORE)
-ALWAYS_ADDED = ("PrioritySort", "DefaultPreemption", "DefaultBinder")
 
 
 class Origins(msgspec.Struct, frozen=True):
@@ -265,8 +265,8 @@ class Origins(msgspec.Struct, frozen=True):
         found = self.scores if point in SCORING else self.filters
         if plugin in found:
             return origin(found[plugin])
-        if plugin in ALWAYS_ADDED:
-            return ALWAYS
+        if plugin in ALWAYS.values():
+            return ALWAYS_ADDED
         return self.default_score if point in SCORING else self.default_filter
 
     def of_args(self, plugin: str) -> str:
@@ -282,8 +282,8 @@ def origins(found: Mended, default: str, *, selector_spread: str = "") -> Origin
     out = Origins(
         {},
         {},
-        default if found.predicates is None else ALWAYS,
-        default if found.priorities is None else ALWAYS,
+        default if found.predicates is None else ALWAYS_ADDED,
+        default if found.priorities is None else ALWAYS_ADDED,
     )
     for path, predicate in found.predicates or ():
         for plugin in _filters(predicate):

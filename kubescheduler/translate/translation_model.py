@@ -426,6 +426,8 @@ SCALE = Note(
     "rounded away, so nodes that were equal may differ",
     "see which pods choose otherwise with kubescheduler compare",
 )
+ALWAYS_ADDED = "always added"
+"""Where plugins come from that every policy of a release with plugins gets."""
 EXTENDER_SCALE = Note(
     NoteKind.EXACT,
     "extenders",
