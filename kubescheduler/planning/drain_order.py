@@ -20,7 +20,7 @@ import msgspec
 
 from clusterstate.changes import Reads
 from clusterstate.objects import ClusterObject, EphemeralVolume, Pod
-from kubescheduler.comparison.refusals import CHECKS_OF_RULES
+from kubescheduler.comparison.differences import CHECKS_OF_RULES
 from kubescheduler.core.decision import Decision, gave_up
 from kubescheduler.core.results import ShownTable
 from kubescheduler.planning.departures import ALWAYS_ALLOW, WITHOUT_BUDGET, Fate, counted, fate_of, is_healthy, named

@@ -32,7 +32,7 @@ from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import Container, FrozenMap, Node, ObjectMeta, Pod, PodSpec
 from clusterstate.podinfo import pod_key
 from clusterstate.usage import CPU, MEMORY, PODS
-from kubescheduler.comparison.refusals import CHECKS_OF_RULES
+from kubescheduler.comparison.differences import CHECKS_OF_RULES
 from kubescheduler.engine.spec import Engine, PodScheduler, cache_for
 from kubescheduler.planning.node_trials import Counts, NodeTrials, Played
 from kubescheduler.planning.shapes import prices_of
