@@ -1,4 +1,4 @@
-"""Manifests to objects."""
+"""Manifests to objects, and back."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.decode import Decoder, Item, decode_all, decode_cluster, decode_object, split_json
 from clusterstate.manifests.kinds import encode_object
 from clusterstate.objects import (
+    KINDS,
     AWSElasticBlockStore,
     AzureDisk,
     ClaimVolume,
@@ -35,6 +38,7 @@ from clusterstate.objects import (
     VolumeAttachment,
 )
 from tests.support.build import labels
+from tests.support.strategies import EVERY_KIND
 
 
 def pod(name: str = "web-1", status: Any = None, **spec: Any) -> dict[str, Any]:
@@ -555,3 +559,21 @@ FIELDS_OTHER: dict[str, Any] = {
 def test_fields_of_other_versions(manifest: dict[str, Any], problem: str) -> None:
     """They are faults, with the path that they have in the manifest."""
     assert problems_of(manifest)[0].endswith(f": {problem}")
+
+
+def test_every_kind_has_a_strategy() -> None:
+    """The law below is checked for every kind."""
+    assert set(EVERY_KIND) == set(KINDS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data())
+def test_decode_of_encode_is_identity(kind: str, data: st.DataObject) -> None:
+    """Parsed manifests and their JSON both give the object back, and a second time the same parts."""
+    obj = data.draw(EVERY_KIND[kind])
+    manifest = encode_object(obj)
+    assert decode_object(manifest) == obj
+    decoder = Decoder()
+    raw = Item("f.json", msgspec.Raw(msgspec.json.encode(manifest)), kind=kind)
+    assert decoder.decode_item(raw) == decoder.decode_item(raw) == obj

@@ -432,7 +432,6 @@ def test_a_binding_can_be_cancelled_for_another_pod() -> None:
 @attrs.frozen
 class Settings:
     bind_verb: str = "bind"
-    ignorable: bool = False
 
 
 @attrs.define
@@ -463,23 +462,6 @@ def test_an_extender_binds(release: str) -> None:
     with bench(release, plugin("A", **answers(bind=U)), extenders=extenders) as b:
         assert b.try_one(make_pod()).outcome() is None
     assert extenders[2].bound == ["n1"]
-
-
-@pytest.mark.parametrize(
-    ("release", "ignorable", "message"),
-    [
-        ("1.20", False, "binding rejected: down"),
-        ("1.20", True, "binding rejected: down"),
-        ("1.36", False, "down"),
-        ("1.36", True, None),
-    ],
-)
-def test_an_extender_cannot_bind(release: str, ignorable: bool, message: str | None) -> None:
-    """In 1.36 one that can be ignored leaves it to the plugins."""
-    extenders = [BindingExtender(Settings(ignorable=ignorable), error="down")]
-    with bench(release, extenders=extenders) as b:
-        failure = b.try_one(make_pod()).outcome()
-        assert (failure.message if failure else None) == message
 
 
 @pytest.mark.parametrize(("release", "moved"), [("1.20", 0), ("1.36", 1)])

@@ -1,4 +1,4 @@
-"""Simulations of several releases: gates, other schedulers' pods, events that help, and what is said of who waits."""
+"""Simulations of several releases: who waits and why, what helps, and plugins after the decision."""
 
 from __future__ import annotations
 
@@ -13,15 +13,17 @@ import pytest
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Affinity, Pod
-from kubescheduler.core.status import Status
+from kubescheduler.core.status import Code, Status
 from kubescheduler.engine.framework_engine import ProfiledScheduler
 from kubescheduler.engine.spec import EngineSpec, PodScheduler
 from kubescheduler.framework.plugin_loading import with_plugin
 from kubescheduler.framework.profile_map import order_of
 from kubescheduler.simulation.simulation import Simulation
 from kubescheduler.simulation.simulation_report import Report
+from kubescheduler.simulation.timeline import PATIENCE, Kind, RunEvent
 from kubescheduler.simulation.workload import Arrival, NodeArrival, Workload
 from tests.support.build import labels, make_node, make_pod, resources
+from tests.support.storage import claiming, make_claim, make_class, make_volume, on_nodes
 
 
 def one_cpu(name: str, **fields: Any) -> Pod:
@@ -29,7 +31,9 @@ def one_cpu(name: str, **fields: Any) -> Pod:
 
 
 def small_node(name: str, cpus: int = 1) -> Any:
-    return make_node(name, {"zone": name}, allocatable=resources(cpu=1000 * cpus, memory=8 << 30, pods=10))
+    return make_node(
+        name, {"zone": name, "host": name}, allocatable=resources(cpu=1000 * cpus, memory=8 << 30, pods=10)
+    )
 
 
 def scheduler_of(spec: EngineSpec, cluster: Sequence[Any]) -> PodScheduler:
@@ -170,27 +174,23 @@ def test_the_configurations_backoff_counts(tmp_path: Path) -> None:
     assert report.pods[1].placed == 20.0
 
 
-def test_pods_that_err_are_tried_again_in_1_36(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pods_that_err_are_tried_again_in_1_36() -> None:
     """After every back-off, without an event; attempts are counted to the end of what happens."""
     bad = one_cpu("bad", affinity=Affinity())
 
     class Erring:
-        name = "Erring"
+        name = "Custom"
 
         def filter(self, state: Any, pod: Pod, node_info: Any) -> Status | None:
             if pod.metadata.name == "bad":
                 raise SchedulingError("out of order")
             return None
 
-    spec = EngineSpec("1.36", plugins=(with_plugin("Erring", lambda args, handle: Erring()),))
-    profile = "- schedulerName: default-scheduler\n  plugins: {multiPoint: {enabled: [{name: Erring}]}}\n"
-    text = f"apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n{profile}"
-    monkeypatch.setattr("kubescheduler.config.config_text.read_text", lambda path: text)
-    spec = msgspec.structs.replace(spec, config_file="config.yaml")
-    report = simulated(spec, [small_node("n", 2)], Arrival(bad), Arrival(one_cpu("late"), at=30.5))
+    workload = Workload((Arrival(bad), Arrival(one_cpu("late"), at=30.5)))
+    report, _, _ = run("1.36", lambda *_: Erring(), "filter", workload, small_node("n", 2))
     # after 1, 2, 4, 8 and 10 seconds, and the second in which each of these ends
     assert story(report)["bad"] == ("pending", "", 1 + len([2, 5, 10, 19, 30]) + 1, None)
-    assert report.pods[0].message == 'running "Erring" filter plugin: out of order'
+    assert report.pods[0].message == 'running "Custom" filter plugin: out of order'
 
 
 @pytest.mark.parametrize("release", ["1.20", "1.36"])
@@ -207,3 +207,171 @@ def test_queue_sort_plugins_of_ones_own(release: str) -> None:
     order = order_of(Profiles())  # type: ignore[arg-type]
     entries = [attrs.make_class("Entry", ["pod"])(one_cpu(name)) for name in "ba"]
     assert [entry.pod.metadata.name for entry in sorted(entries, key=order)] == ["a", "b"]
+
+
+VERSIONS = {"1.20": "v1beta1", "1.36": "v1"}
+RELEASES = pytest.mark.parametrize("release", list(VERSIONS))
+
+
+@attrs.define
+class Gang:
+    """Holds the pods of a gang for ten seconds, until ``size`` of them have places."""
+
+    handle: Any
+    size: int
+    name: str = "Custom"
+
+    def permit(self, state: Any, pod: Pod, node_name: str) -> tuple[Status | None, float]:
+        waiting = self.handle.waiting_pods()
+        if len(waiting) + 1 < self.size:
+            return Status(Code.Wait), 10.0
+        for held in waiting:
+            held.allow(self.name)
+        return None, 0.0
+
+
+def run(
+    release: str, factory: Any, points: str, workload: Workload, *cluster: Any
+) -> tuple[Report, list[RunEvent], ClusterCache]:
+    """A simulation with a custom plugin at some points."""
+    enabled = {point: {"enabled": [{"name": "Custom"}]} for point in points.split()}
+    component = {
+        "apiVersion": f"kubescheduler.config.k8s.io/{VERSIONS[release]}",
+        "kind": "KubeSchedulerConfiguration",
+        "leaderElection": {"leaderElect": False},
+        "profiles": [{"schedulerName": "default-scheduler", "plugins": enabled}],
+    }
+    spec = EngineSpec(release, plugins=(with_plugin("Custom", factory),), component=component)
+    cache = ClusterCache.of(cluster, spec.release_view())
+    events: list[RunEvent] = []
+    report = Simulation(spec.engine(print).scheduler(cache), workload, listen=events.append).run()
+    return report, events, cache
+
+
+def gang_run(
+    release: str, size: int, *arrivals: Arrival, nodes: tuple[NodeArrival, ...] = ()
+) -> tuple[Report, list[RunEvent], ClusterCache]:
+    """Pods of a gang, on a node for three of them unless nodes come."""
+    there = () if nodes else (small_node("n", 3),)
+    return run(release, lambda _, handle: Gang(handle, size), "permit", Workload(arrivals, nodes), *there)
+
+
+def placements(report: Report) -> dict[str, tuple[Any, ...]]:
+    return {r.pod.metadata.name: (r.outcome, r.node, r.placed, r.attempts) for r in report.pods}
+
+
+@RELEASES
+def test_a_gang_is_held_until_it_is_complete(release: str) -> None:
+    """Its places count meanwhile; nothing is bound before the last pod has come."""
+    pods = (Arrival(one_cpu("a")), Arrival(one_cpu("b")), Arrival(one_cpu("c"), at=4.5))
+    report, events, _ = gang_run(release, 3, *pods)
+    assert placements(report) == dict.fromkeys("abc", ("running", "n", 4.5, 1))
+    assert [(e.time, e.pod) for e in events if e.kind is Kind.WAITING] == [(0.0, "default/a"), (0.0, "default/b")]
+    assert [(s.time, s.pending, s.used[0]) for s in report.samples] == [(0.0, 2, 2000), (4.5, 0, 3000)]
+    assert report.end == 4.5
+
+
+@attrs.define
+class Marks:
+    """Writes a condition of its own, with no more than the API asks for."""
+
+    handle: Any
+    name: str = "Custom"
+
+    def permit(self, state: Any, pod: Pod, node_name: str) -> tuple[Status | None, float]:
+        self.handle.client.patch_pod_status(pod, {"conditions": [{"type": "example.com/Seen", "status": "True"}]})
+        return None, 0.0
+
+
+@RELEASES
+def test_a_condition_that_a_plugin_writes(release: str) -> None:
+    """It stays with the pod, also without a reason."""
+    workload = Workload((Arrival(one_cpu("a")),))
+    report, _, cache = run(release, lambda _, handle: Marks(handle), "permit", workload, small_node("n"))
+    assert placements(report) == {"a": ("running", "n", 0.0, 1)}
+    (bound,) = cache.pods()
+    assert [(one.type, one.status) for one in bound.conditions] == [("example.com/Seen", "True")]
+
+
+@RELEASES
+def test_an_incomplete_gang_is_given_up_over_and_over(release: str) -> None:
+    """Ten simulated seconds after its places were kept; half an hour later the run ends."""
+    report, events, cache = gang_run(release, 3, Arrival(one_cpu("a")), Arrival(one_cpu("b")))
+    failed = [event for event in events if event.kind is Kind.BINDING_FAILED]
+    assert [(event.time, event.pod) for event in failed[:2]] == [(10.0, "default/a"), (10.0, "default/b")]
+    assert "rejected due to timeout after waiting 10s at plugin Custom" in failed[0].message
+    assert {record.outcome for record in report.pods} == {"pending"}
+    assert PATIENCE < report.end < PATIENCE + 400
+    assert [pod for pod in cache.pods() if not cache.is_assumed(pod)] == []
+
+
+@RELEASES
+def test_a_held_pod_that_is_deleted_gives_its_place_back(release: str) -> None:
+    """It does not come back to the queue."""
+    report, _, cache = gang_run(release, 3, Arrival(one_cpu("a"), leaves_at=3.0))
+    assert placements(report) == {"a": ("withdrawn", "", None, 1)}
+    assert (report.end, cache.pods()) == (3.0, [])
+
+
+@RELEASES
+def test_a_node_leaves_with_pods_that_are_held(release: str) -> None:
+    """They are not bound there; their time-out ends the wait."""
+    report, events, _ = gang_run(release, 2, Arrival(one_cpu("a")), nodes=(NodeArrival(small_node("n"), 0.0, 3.0),))
+    assert placements(report)["a"][0] == "pending"
+    assert [event.time for event in events if event.kind is Kind.BINDING_FAILED] == [10.0]
+
+
+@attrs.define
+class Refusing:
+    """Refuses every pod before it is bound, and counts what is taken back."""
+
+    taken_back: list[str]
+    name: str = "Custom"
+
+    def reserve(self, state: Any, pod: Pod, node_name: str) -> None: ...
+
+    def unreserve(self, state: Any, pod: Pod, node_name: str) -> None:
+        self.taken_back.append(pod.metadata.name)
+
+    def pre_bind(self, state: Any, pod: Pod, node_name: str) -> Status:
+        return Status.unschedulable("not yet")
+
+
+@RELEASES
+def test_what_a_plugin_refuses_before_the_binding_is_taken_back(release: str) -> None:
+    """The run ends, though every failure may give the other pods hope."""
+    taken_back: list[str] = []
+    workload = Workload((Arrival(one_cpu("a")), Arrival(one_cpu("b"))))
+    report, _, cache = run(release, lambda *_: Refusing(taken_back), "reserve preBind", workload, small_node("n", 3))
+    assert {record.outcome for record in report.pods} == {"pending"}
+    assert "not yet" in report.pods[0].message
+    assert len(taken_back) == sum(record.attempts for record in report.pods)
+    assert cache.pods() == []
+
+
+@RELEASES
+def test_claims_are_bound_with_their_pod(release: str) -> None:
+    """The volume is no longer there for the next pod, whose claim gets another one, or none."""
+    waits = make_class("late", "kubernetes.io/no-provisioner")
+    claims = [make_claim(name, storage_class="late") for name in ("one", "two")]
+    volume = make_volume("v", storage_class_name="late", phase="Available", node_affinity=on_nodes("n"))
+    scheduler = scheduler_of(EngineSpec(release), [small_node("n", 3), waits, *claims, volume])
+    pods = (Arrival(claiming("one", name="a")), Arrival(claiming("two", name="b"), at=1.0))
+    report, cache = Simulation(scheduler, Workload(pods)).run(), scheduler.cache
+    assert [record.outcome for record in report.pods] == ["running", "pending"]
+    bound = cache.objects.persistent_volume_claims["default", "one"]
+    assert (bound.volume_name, bound.phase) == ("v", "Bound")
+    claim_ref = cache.objects.persistent_volumes["v"].claim_ref
+    assert claim_ref is not None
+    assert claim_ref.name == "one"
+
+
+@RELEASES
+def test_volumes_are_made_for_claims(release: str) -> None:
+    """For a class with a provisioner, once the pod's node is chosen."""
+    waits = make_class("made", "example.com/disks")
+    scheduler = scheduler_of(EngineSpec(release), [small_node("n"), waits, make_claim("c", storage_class="made")])
+    report, cache = Simulation(scheduler, Workload((Arrival(claiming("c")),))).run(), scheduler.cache
+    assert [(record.outcome, record.placed) for record in report.pods] == [("running", 0.0)]
+    claim = cache.objects.persistent_volume_claims["default", "c"]
+    assert claim.volume_name in cache.objects.persistent_volumes

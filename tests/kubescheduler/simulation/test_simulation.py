@@ -10,7 +10,6 @@ import msgspec
 import pytest
 
 from clusterstate.cache import ClusterCache
-from clusterstate.errors import SchedulingError
 from clusterstate.objects import (
     Affinity,
     LabelSelector,
@@ -53,9 +52,7 @@ def scheduler_for(objects: Sequence[Any], extenders: Sequence[Any] = ()) -> Gene
 
 def simulated(cluster: Sequence[Any], *arrivals: Arrival, preempt: bool = False, **workload: Any) -> Report:
     grace = workload.pop("grace", 0.0)
-    extenders = workload.pop("extenders", ())
-    scheduler = scheduler_for(cluster, extenders)
-    return Simulation(scheduler, Workload(arrivals, **workload), preempt=preempt, grace=grace).run()
+    return Simulation(scheduler_for(cluster), Workload(arrivals, **workload), preempt=preempt, grace=grace).run()
 
 
 def story(report: Report) -> dict[str, tuple[Any, ...]]:
@@ -167,51 +164,6 @@ def test_an_ordered_chain_stops_where_a_pod_is_not_bound() -> None:
     assert [record.outcome for record in report.pods] == ["running", "pending"]
 
 
-@attrs.define
-class Binder:
-    """An extender that binds, or refuses to."""
-
-    refusals: int = 0
-    calls: list[tuple[str, str]] = attrs.field(factory=list)
-
-    @property
-    def config(self) -> Any:
-        return attrs.make_class("Config", {"bind_verb": attrs.field(default="bind")})()
-
-    def is_interested(self, pod: Pod) -> bool:
-        return pod.metadata.name == "theirs"
-
-    def bind(self, pod: Pod, node_name: str) -> None:
-        self.calls.append((pod.metadata.name, node_name))
-        if len(self.calls) <= self.refusals:
-            raise SchedulingError("no")
-
-
-def run_with(binder: Binder, monkeypatch: pytest.MonkeyPatch, *arrivals: Arrival) -> Report:
-    """The extender takes part in binding alone."""
-    monkeypatch.setattr("kubescheduler.core.attempt.filter_with_extenders", lambda p, e, s, rows, *_: (rows, ()))
-    monkeypatch.setattr("kubescheduler.core.attempt.score_with_extenders", lambda p, e, t, s, rows, *_: (0, t))
-    return simulated([small_node("n", cpus=2)], *arrivals, extenders=[binder])
-
-
-def test_an_interested_extender_binds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the pods it is interested in."""
-    binder = Binder()
-    run_with(binder, monkeypatch, Arrival(one_cpu("ours")), Arrival(one_cpu("theirs")))
-    assert binder.calls == [("theirs", "n")]
-
-
-def test_a_refused_binding_is_a_failed_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The pod is forgotten and comes back."""
-    binder = Binder(refusals=1)
-    leaving = Arrival(one_cpu("ours"), duration=5.0)
-    report = run_with(binder, monkeypatch, Arrival(one_cpu("theirs")), leaving)
-    assert story(report)["theirs"] == ("running", "n", 5.0, None)
-    refused = run_with(Binder(refusals=99), monkeypatch, Arrival(one_cpu("theirs")))
-    assert refused.pending[0].message == "Binding rejected: no"
-    assert refused.reasons() == [ReasonCount("Binding rejected: no", 1, 0)]
-
-
 def test_utilisation() -> None:
     """Per resource over the cluster and per node: a step at every moment that changed something."""
     report = simulated(
@@ -268,8 +220,7 @@ def only_binding(asking: Asking, behaviour: str) -> HTTPExtender:
 def legacy_scheduler(*extenders: HTTPExtender) -> GenericScheduler:
     amounts = resources(cpu=4000, memory=8 << 30, pods=10)
     nodes: list[Node] = [msgspec.structs.replace(node(name), allocatable=amounts) for name in ("n0", "n1")]
-    algorithm = msgspec.structs.replace(algorithm_for(EngineFlags(), None, None), extenders=extenders)
-    return GenericScheduler(algorithm, cache_of(nodes))
+    return scheduler_for(nodes, extenders)
 
 
 def bound_run(*extenders: HTTPExtender) -> Report:
@@ -294,6 +245,7 @@ def test_refused_bindings(asking: Asking) -> None:
     """The pods wait, with the extender's text, and nothing is left on the nodes."""
     report = bound_run(only_binding(asking, "shout"))
     assert [record.message for record in report.pods] == ["Binding rejected: no"] * 2
+    assert report.reasons() == [ReasonCount("Binding rejected: no", 2, 0)]
     assert report.samples[-1].used[-1] == 0
 
 
