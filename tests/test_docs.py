@@ -12,7 +12,15 @@ import attrs
 import msgspec
 import pytest
 
-from algorithmprovider.rule_catalogue import (
+from clusterstate.manifests.kinds import KINDS
+from docs.generate.blocks import ROOT, agreed, blocks, commands, documents, refreshed
+from docs.generate.plugin_tables import ARGS_KEYS, all_plugins, cell, reasons_of, text_blocks
+from docs.generate.reference_tables import filled, tables
+from kubescheduler.core.decision import Decision
+from kubescheduler.framework.contract.handle import Handle, Services
+from kubescheduler.framework.plugins.plugin_record import BY_NODE, UNRESOLVABLE, PluginReason, args_types
+from kubescheduler.releases.lookup import RELEASES
+from kubescheduler.report.rule_pages import (
     OLD,
     RELEASE,
     all_predicates,
@@ -23,14 +31,6 @@ from algorithmprovider.rule_catalogue import (
     reasons,
     rule_text,
 )
-from clusterstate.manifests.kinds import KINDS
-from docs.generate.blocks import ROOT, agreed, blocks, commands, documents, refreshed
-from docs.generate.plugin_tables import ARGS_KEYS, all_plugins, cell, reasons_of, text_blocks
-from docs.generate.reference_tables import filled, tables
-from kubescheduler.core.decision import Decision
-from kubescheduler.framework.contract.handle import Handle, Services
-from kubescheduler.framework.plugins.plugin_record import BY_NODE, UNRESOLVABLE, PluginReason, args_types
-from kubescheduler.releases.lookup import RELEASES
 from predicates.types import PredicateArgs
 from tests.support.build import cache_of
 from tests.support.releases_tried import FRAMEWORKS_TRIED, RELEASES_TRIED, vectors_dir

@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 
-from algorithmprovider.rule_catalogue import rule_text
 from kubescheduler.config.component_format import ComponentFormat
 from kubescheduler.config.config_schema import CONFIGURATION, KIND, V1, V1BETA1, V1BETA2, V1BETA3
 from kubescheduler.config.load_config import component_config_from, component_document, default_config
@@ -25,6 +24,7 @@ from kubescheduler.framework.plugins.plugin_record import (
 )
 from kubescheduler.releases.lookup import RELEASES
 from kubescheduler.releases.names import FRAMEWORK_RELEASES
+from kubescheduler.report.rule_pages import rule_text
 from kubescheduler.translate.translation_model import readers
 
 

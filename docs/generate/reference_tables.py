@@ -19,7 +19,19 @@ import click
 from algorithmprovider import registry
 from algorithmprovider.algorithms_1_4 import ALGORITHMS as ALGORITHMS_1_4
 from algorithmprovider.registry import Algorithms, Registry
-from algorithmprovider.rule_catalogue import (
+from docs.generate.plugin_tables import cell, code_link, plugin_tables, text_blocks
+from docs.generate.speed_tables import speed_tables
+from kubescheduler.cli import cli
+from kubescheduler.cli.releases import releases_document
+from kubescheduler.config.policy_model import POLICY
+from kubescheduler.engine.evaluate_protocol import evaluate
+from kubescheduler.framework.document_schema import Kind, ListOf, Scalar, Struct
+from kubescheduler.live.flags import SECTIONS, Flag, FlagKind, written_value
+from kubescheduler.live.metrics.metrics_registry import Family, Visibility, go_number
+from kubescheduler.releases.lookup import RELEASES, WITNESSES, NoWitness, Witness, recorded_processes, witnesses
+from kubescheduler.releases.names import RELEASE_NAMES, place, spoken
+from kubescheduler.releases.release import Change, Release
+from kubescheduler.report.rule_pages import (
     CUSTOM_PREDICATES,
     CUSTOM_PREDICATES_1_4,
     CUSTOM_PRIORITIES,
@@ -34,18 +46,6 @@ from algorithmprovider.rule_catalogue import (
     priority_texts_1_4,
     reasons,
 )
-from docs.generate.plugin_tables import cell, code_link, plugin_tables, text_blocks
-from docs.generate.speed_tables import speed_tables
-from kubescheduler.cli import cli
-from kubescheduler.cli.releases import releases_document
-from kubescheduler.config.policy_model import POLICY
-from kubescheduler.engine.evaluate_protocol import evaluate
-from kubescheduler.framework.document_schema import Kind, ListOf, Scalar, Struct
-from kubescheduler.live.flags import SECTIONS, Flag, FlagKind, written_value
-from kubescheduler.live.metrics.metrics_registry import Family, Visibility, go_number
-from kubescheduler.releases.lookup import RELEASES, WITNESSES, NoWitness, Witness, recorded_processes, witnesses
-from kubescheduler.releases.names import RELEASE_NAMES, place, spoken
-from kubescheduler.releases.release import Change, Release
 from predicates.types import PredicateArgs
 
 CUSTOM_BY = "policies, with an argument"

@@ -23,9 +23,8 @@ from kubescheduler.cli.common_options import in_a_process_of_its_own
 from kubescheduler.cli.engine_options import EngineOptions, remark, remarks
 from kubescheduler.lab import BUNDLED_CLUSTER, BUNDLED_RELEASE, BUNDLED_TITLE
 from kubescheduler.lab.exercises.classroom import ClassBoard
-from kubescheduler.lab.lab_application import LabApplication, LabParts, serve
+from kubescheduler.lab.lab_application import AllowedHosts, LabApplication, LabParts, Listening, serve
 from kubescheduler.lab.plugin_file import PluginFile, from_files, plugin_files
-from kubescheduler.lab.request_guard import AllowedHosts, Listening
 from kubescheduler.lab.scene.exercise_verbs import exercise_scene, folder_scene
 from kubescheduler.lab.scene.lab_document import SceneOpenings
 from kubescheduler.lab.scene.scene import Scene

@@ -8,12 +8,12 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from algorithmprovider.rule_catalogue import rule_text
 from kubescheduler.config.config_text import parse_first_document
 from kubescheduler.config.go_decoding import GoDecoder
 from kubescheduler.engine.spec import EngineSpec, no_notice
 from kubescheduler.engine.spec_fields import SOURCES
 from kubescheduler.framework.document_schema import BOOL, FLOAT, UNSUPPORTED, ArgsType, Kind, MapOf, Scalar, Struct
+from kubescheduler.report.rule_pages import rule_text
 
 CUSTOM_PAGE = "docs/how-to/write-your-own-rules.md"
 """Where docs/ tell of rules that users write."""

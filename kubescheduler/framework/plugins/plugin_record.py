@@ -59,7 +59,7 @@ class InTreePlugin(msgspec.Struct, frozen=True, eq=False):
     make: PluginFactory
     """Makes the plugin of its args and a Handle.
 
-    Its docstring says what the plugin does (``algorithmprovider.rule_catalogue``): that of the newest release in full,
+    Its docstring says what the plugin does (``kubescheduler.report.rule_pages``): that of the newest release in full,
     that of an older one what differs there.
     """
     args: ArgsType | None = None

@@ -9,11 +9,17 @@ from typing import Any
 import pytest
 
 from algorithmprovider.algorithms_1_16 import FIT_PREDICATES, PRIORITIES
-from algorithmprovider.rule_catalogue import PREDICATE_MAKERS, PRIORITY_MAKERS, rule_text
 from docs.generate.blocks import ROOT
 from docs.generate.plugin_tables import IN_TREE, all_plugins
 from kubescheduler.releases.names import RELEASE_NAMES
-from kubescheduler.report.rule_pages import RulePage, all_pages, pages_about
+from kubescheduler.report.rule_pages import (
+    PREDICATE_MAKERS,
+    PRIORITY_MAKERS,
+    RulePage,
+    all_pages,
+    pages_about,
+    rule_text,
+)
 from tests.kubescheduler.cli.conftest import Run
 
 PAGES = all_pages()

@@ -14,9 +14,8 @@ from typing import Any
 import attrs
 
 from kubescheduler.lab import PAGE
-from kubescheduler.lab.lab_application import LabApplication, LabParts, serve_until
+from kubescheduler.lab.lab_application import AllowedHosts, LabApplication, LabParts, Listening, serve_until
 from kubescheduler.lab.lab_sessions import ServerLimits
-from kubescheduler.lab.request_guard import AllowedHosts, Listening
 from kubescheduler.lab.scene_process import Opens, SceneCode
 
 TOKEN = "a-token-for-tests-only"

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from algorithmprovider.rule_catalogue import rule_text
 from kubescheduler.framework.contract.plugin import ColumnPlugin, points_of
 from kubescheduler.framework.contract.profile import METHODS, Enabled, Point
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin, enabled_everywhere, provider_plugins
 from kubescheduler.releases import v1_20, v1_36
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.releases.names import FRAMEWORK_RELEASES
+from kubescheduler.report.rule_pages import rule_text
 from tests.support.releases_tried import FRAMEWORKS_TRIED
 from tests.support.rich_worlds import GATED, IN_TREE, RELEASES, in_tree
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from kubescheduler.lab.request_guard import AllowedHosts
+from kubescheduler.lab.lab_application import AllowedHosts
 from tests.support.pages.lab_server import TOKEN, LabServer, lab_server
 
 

@@ -12,7 +12,7 @@ import pytest
 from algorithmprovider.algorithms_1_4 import FIT_PREDICATES as FIT_PREDICATES_1_4
 from algorithmprovider.algorithms_1_4 import PRIORITIES as PRIORITIES_1_4
 from algorithmprovider.algorithms_1_16 import FIT_PREDICATES, PRIORITIES
-from algorithmprovider.rule_catalogue import (
+from kubescheduler.report.rule_pages import (
     PREDICATE_MAKERS,
     PREDICATE_MAKERS_1_4,
     PRIORITY_MAKERS,
