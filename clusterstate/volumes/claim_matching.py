@@ -490,6 +490,21 @@ def _suits(claim: PersistentVolumeClaim, selector: Matcher | None, volume: Persi
     return modes and (selector is None or selector(volume.metadata.labels))
 
 
+def free_volume(claim: PersistentVolumeClaim, volumes: Iterable[PersistentVolume]) -> PersistentVolume | None:
+    """The volume that a claim gets which waits for no pod: one that is reserved for it, else the smallest that will do;
+    None: there is none. Upstream: the binder's findBestMatchForClaim."""
+    large = [volume for volume in volumes if could_hold(claim, volume)]
+    for volume in large:
+        if is_reserved(claim, volume):
+            return volume
+    try:
+        selector = None if claim.selector is None else compile_selector(claim.selector)
+    except SelectorError:
+        return None
+    free = (volume for volume in large if _is_free(volume, claim_class(claim)) and _suits(claim, selector, volume))
+    return min(free, key=lambda volume: volume.storage, default=None)
+
+
 def _shape(claim: PersistentVolumeClaim, rules: BindingRules) -> Hashable:
     """What ``could_hold`` and ``_suits`` read of a claim."""
     read = (claim.storage, frozenset(claim.access_modes), claim.volume_mode or DEFAULT_MODE)

@@ -647,11 +647,16 @@ def provisioned(
         access_modes=claim.access_modes,
         storage_class_name=claim.storage_class_name or "",
         volume_mode=claim.volume_mode,
-        claim_ref=ClaimReference(own.namespace, own.name, own.uid),
-        phase=BOUND,
         volume_attributes_class_name=claim.volume_attributes_class_name,
     )
-    return volume, _bound(claim, volume)
+    return bound_to(volume, claim)
+
+
+def bound_to(volume: PersistentVolume, claim: PersistentVolumeClaim) -> tuple[PersistentVolume, PersistentVolumeClaim]:
+    """A volume and the claim that gets it, bound."""
+    own = claim.metadata
+    taken = ClaimReference(own.namespace, own.name, own.uid)
+    return msgspec.structs.replace(volume, claim_ref=taken, phase=BOUND), _bound(claim, volume)
 
 
 def _bound(claim: PersistentVolumeClaim, volume: PersistentVolume) -> PersistentVolumeClaim:

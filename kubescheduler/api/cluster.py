@@ -40,7 +40,7 @@ from kubescheduler.given import (
 )
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.releases.names import DEFAULT_RELEASE
-from kubescheduler.simulation.pod_claims import given_back, made_for, with_claims_of
+from kubescheduler.simulation.pod_claims import given_back, made_for, met_claims, with_claims_of
 from kubescheduler.sources.cluster_input import Progress, UnreadableManifests, check_references, kind_of, no_collection
 
 if TYPE_CHECKING:
@@ -584,6 +584,8 @@ class Cluster(CopiedAsItself):
             raise error.with_references(there) from error
         out = self._of(self._entries.added(entries), notes, entries)
         out._daemon_sets += tuple(item for item in given.items if kind_of(item) == "DaemonSet")
+        if self._defaulting and (met := met_claims((entry.obj for entry in entries), out.objects)):
+            out = out.with_accompanying((obj, None) for obj in met)
         named = {entry.obj.node_name for entry in entries if isinstance(entry.obj, Pod)}
         lost = any(name and out._entries.find(("Node", name)) is None for name in named)
         if lost and (problems := check_references((entry.source, entry.obj) for entry in out._entries)):

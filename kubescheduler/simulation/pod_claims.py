@@ -7,7 +7,7 @@ collector, none of which is the scheduler.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -27,6 +27,7 @@ from clusterstate.objects import (
     FrozenMap,
     ObjectMeta,
     OwnerReference,
+    PersistentVolume,
     PersistentVolumeClaim,
     Pod,
     ResourceClaim,
@@ -35,11 +36,13 @@ from clusterstate.objects import (
     StorageClass,
 )
 from clusterstate.podinfo import controller_of
+from clusterstate.volumes.claim_matching import free_volume
 from clusterstate.volumes.claims import (
     BIND_COMPLETED_ANNOTATION,
     NO_PROVISIONER,
     SELECTED_NODE_ANNOTATION,
     WAIT_FOR_FIRST_CONSUMER,
+    bound_to,
     claim_class,
     provisioned,
     waits_for_consumer,
@@ -95,6 +98,54 @@ def ephemeral_claims(pod: Pod) -> Iterator[tuple[str, Manifest]]:
             yield where, {**template, "apiVersion": "v1", "kind": CLAIM, "metadata": metadata}
 
 
+class Storage:
+    """The volumes and classes of one cluster, for claims that are new."""
+
+    def __init__(self, objects: Iterable[ClusterObject]) -> None:
+        self.classes: dict[str, StorageClass] = {}
+        self._volumes: dict[str, PersistentVolume] = {}
+        for obj in objects:
+            if isinstance(obj, StorageClass):
+                self.classes[obj.metadata.name] = obj
+            elif isinstance(obj, PersistentVolume):
+                self._volumes[obj.metadata.name] = obj
+
+    def met(self, claim: PersistentVolumeClaim) -> Sequence[Any]:
+        """The claim, last, with its class; before it the volume that it is bound to, if it need not wait for a pod."""
+        if claim.storage_class_name is None and (default := self._default_class()):
+            claim = msgspec.structs.replace(claim, storage_class_name=default)
+        cls = self.classes.get(claim_class(claim))
+        if cls is not None and cls.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER:
+            return (claim,)
+        if (volume := free_volume(claim, self._volumes.values())) is not None:
+            found = bound_to(volume, claim)
+        elif cls is not None and cls.provisioner not in ("", NO_PROVISIONER):
+            found = provisioned(claim, cls)
+        else:
+            return (claim,)
+        self._volumes[found[0].metadata.name] = found[0]
+        return found
+
+    def _default_class(self) -> str:
+        """The class of a claim that names none, the newest of several; empty for none."""
+        marked = (
+            (cls.metadata.creation_timestamp or "", name)
+            for name, cls in self.classes.items()
+            if any(cls.metadata.annotations.get(key) == "true" for key in DEFAULT_CLASS)
+        )
+        return max(marked, default=("", ""))[1]
+
+
+def met_claims(written: Iterable[ClusterObject], there: Iterable[ClusterObject]) -> list[Any]:
+    """What becomes of claims that somebody has written, before any pod uses them; a claim that says its phase has met
+    its controller. there: everything."""
+    new = [obj for obj in written if isinstance(obj, PersistentVolumeClaim) and not (obj.phase or obj.volume_name)]
+    if not new:
+        return []
+    storage = Storage(there)
+    return [obj for claim in new if (found := storage.met(claim)) != (claim,) for obj in found]
+
+
 class ClaimControllers:
     """Of one cluster. made: what they have made. notes: what they took for granted."""
 
@@ -111,8 +162,8 @@ class ClaimControllers:
         return {(type(obj), obj.metadata.namespace, obj.metadata.name): obj for obj in self._cluster()}
 
     @cached_property
-    def _classes(self) -> dict[str, StorageClass]:
-        return {obj.metadata.name: obj for obj in self._there.values() if isinstance(obj, StorageClass)}
+    def _storage(self) -> Storage:
+        return Storage(self._there.values())
 
     def claimed(self, pod: Pod, source: str) -> Pod:
         """A new pod, with the claims that its ephemeral volumes and templates of ResourceClaims ask for. source: the
@@ -128,18 +179,13 @@ class ClaimControllers:
         claim = self._decoded(manifest, where)
         if not isinstance(claim, PersistentVolumeClaim) or not self._is_new(claim):
             return
-        if claim.storage_class_name is None and (default := self._default_class()):
-            claim = msgspec.structs.replace(claim, storage_class_name=default)
-        cls = self._classes.get(claim_class(claim))
-        if cls is not None:
-            is_bound = cls.volume_binding_mode != WAIT_FOR_FIRST_CONSUMER and cls.provisioner != NO_PROVISIONER
-        else:
-            is_bound, named = not self._classes, claim_class(claim)
-            if is_bound:
-                self._note(NO_CLASSES)
-            elif named:
-                self._note(f"StorageClass {named} is not there: claims of it that controllers make stay unbound")
-        self.made += provisioned(claim, cls) if is_bound else (claim,)
+        *volumes, claim = self._storage.met(claim)
+        if not volumes and not self._storage.classes:
+            self._note(NO_CLASSES)
+            *volumes, claim = provisioned(claim)
+        elif not volumes and (named := claim_class(claim)) and named not in self._storage.classes:
+            self._note(f"StorageClass {named} is not there: claims of it that controllers make stay unbound")
+        self.made += (*volumes, claim)
 
     def _decoded(self, manifest: Manifest, where: str) -> ClusterObject | None:
         """None for a manifest with faults, which are those of its template."""
@@ -154,15 +200,6 @@ class ClaimControllers:
             faults = (f"{where}.{problem.removeprefix(own)}" for problem in error.problems)
             self._problems += [fault for fault in dict.fromkeys(faults) if fault not in self._problems]
             return None
-
-    def _default_class(self) -> str:
-        """The class of a claim that names none, the newest of several; empty for none."""
-        marked = (
-            (cls.metadata.creation_timestamp or "", name)
-            for name, cls in self._classes.items()
-            if any(cls.metadata.annotations.get(key) == "true" for key in DEFAULT_CLASS)
-        )
-        return max(marked, default=("", ""))[1]
 
     def _with_devices(self, pod: Pod) -> Pod:
         """The pod, whose status names the ResourceClaims that were made for it from the templates that are there."""

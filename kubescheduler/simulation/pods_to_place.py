@@ -16,7 +16,7 @@ from kubescheduler.releases.lookup import release_named
 from kubescheduler.releases.names import DEFAULT_RELEASE
 from kubescheduler.simulation.controllers import DAEMON_SET, is_controller
 from kubescheduler.simulation.openb_trace import Trace, read_inputs_of
-from kubescheduler.simulation.pod_claims import ClaimControllers
+from kubescheduler.simulation.pod_claims import ClaimControllers, met_claims
 from kubescheduler.simulation.workload import ON_BINDING, Workload
 from kubescheduler.sources.cluster_input import decode_pods, no_pods, swapped
 
@@ -139,6 +139,9 @@ def pods_in(  # noqa: PLR0913
     found = decode_pods(written, problems, classes, filling, strictness)
     both = list(zip(found.objects, found.items, strict=True))
     accompanying: list[ReadObject] = [(obj, item) for obj, item in both if not isinstance(obj, Pod)]
+    if defaulting:
+        written_here = [obj for obj, _ in accompanying]
+        accompanying += ((obj, None) for obj in met_claims(written_here, joined(cluster or (), written_here)))
     claims = ClaimControllers(
         lambda: joined(cluster or (), (obj for obj, _ in accompanying)),
         Decoder(prepare=None if filling is None else filling.others),

@@ -29,7 +29,7 @@ from kubescheduler.releases.names import DEFAULT_RELEASE
 from kubescheduler.releases.release import Release
 from kubescheduler.simulation.controllers import DaemonSets, Replicas, is_controller, replicas_of
 from kubescheduler.simulation.openb_trace import Trace, pod_manifest, read_inputs_of, read_trace_pods, service_manifests
-from kubescheduler.simulation.pod_claims import ClaimControllers, set_claims, set_volumes
+from kubescheduler.simulation.pod_claims import ClaimControllers, met_claims, set_claims, set_volumes
 from kubescheduler.simulation.workload import (
     ARRIVES_AFTER,
     DURATION,
@@ -117,6 +117,8 @@ class WorkloadReader:
                         self._add(owners, Item(item.source, owner, item.place))
             elif manifest.get("kind") != "Pod":
                 self._add(decoder, Item(item.source, manifest, item.place, notes=item.notes))
+        if self._defaulting:
+            self._objects += met_claims(self._objects, [*self._cluster, *self._objects])
         self._classes |= {obj.metadata.name: obj for obj in self._objects if isinstance(obj, PriorityClass)}
         admitted = self._filling.pods(self._classes)
         prepare = admitted if self._defaulting else None

@@ -467,3 +467,72 @@ def test_a_volume_is_where_its_node_is(release: str, keys: tuple[str, ...] | Non
     assert moved.node == ("" if stays else "b")
     again = ks.simulate(there, stateful_set(1, "fast"))
     assert [record.node for record in again.pods] == ["a"]
+
+
+def static_volume(name: str, storage: str, cls: str = "", **spec: Any) -> Manifest:
+    said = {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": storage}, "storageClassName": cls, **spec}
+    return {"kind": "PersistentVolume", "metadata": {"name": name}, "spec": said}
+
+
+RESERVED: Manifest = {"claimRef": {"namespace": "default", "name": "mine"}}
+USUAL = storage_class("usual", "Immediate", "true")
+
+
+@pytest.mark.parametrize(
+    ("there", "spec", "status", "volume"),
+    [
+        pytest.param([storage_class("fast", "Immediate")], {"storageClassName": "fast"}, {}, "made", id="made"),
+        pytest.param([USUAL], {}, {}, "made", id="of the default class"),
+        pytest.param([storage_class("fast", "Immediate")], {}, {}, None, id="of no class"),
+        pytest.param([storage_class("fast")], {"storageClassName": "fast"}, {}, None, id="waits for a pod"),
+        pytest.param(
+            [storage_class("fast", "Immediate")],
+            {"storageClassName": "fast"},
+            {"phase": "Pending"},
+            None,
+            id="its controller has seen it",
+        ),
+        pytest.param(
+            [static_volume("small", "1Mi"), static_volume("large", "9Gi"), static_volume("right", "2Gi")],
+            {"storageClassName": ""},
+            {},
+            "right",
+            id="the smallest that will do",
+        ),
+        pytest.param(
+            [static_volume("free", "1Gi"), static_volume("reserved", "9Gi", **RESERVED)],
+            {"storageClassName": ""},
+            {},
+            "reserved",
+            id="reserved",
+        ),
+        pytest.param(
+            [storage_class("own", "Immediate", provisioner="kubernetes.io/no-provisioner"), static_volume("v", "1Gi")],
+            {"storageClassName": "own"},
+            {},
+            None,
+            id="of another class",
+        ),
+    ],
+)
+def test_a_written_claim_meets_its_controller(
+    there: list[Manifest], spec: Manifest, status: Manifest, volume: str | None
+) -> None:
+    """As those that controllers make: in the cluster, with the pods that use it, and with a workload."""
+    claim = {"kind": "PersistentVolumeClaim", "metadata": {"name": "mine"}, "spec": {**ONE, **spec}, "status": status}
+    using = {"name": "v", "persistentVolumeClaim": {"claimName": "mine"}}
+    pod = {"kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [{"name": "c"}], "volumes": [using]}}
+    waits = spec == {"storageClassName": "fast"} and volume is None and not status
+    for known, given in ((there, [claim, pod]), ([*there, claim], [pod]), ([], [*there, claim, pod])):
+        scheduler = Scheduler(cluster(*known))
+        (decision,) = scheduler.run(*given).values()
+        found = claims(scheduler)["mine"]
+        if volume is None and not waits:
+            assert (decision.host, found.volume_name) == (None, "")
+        else:
+            assert decision.host == "a"
+            assert found.volume_name == (f"pvc-{found.metadata.uid}" if waits or volume == "made" else volume)
+            held = claims(scheduler, "PersistentVolume")[found.volume_name]
+            assert (held.phase, held.claim_ref.uid) == ("Bound", found.metadata.uid)
+        report = ks.simulate(cluster(*known), given)
+        assert [bool(record.node) for record in report.pods] == [decision.host is not None]
