@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
 from typing import Any, Final, Literal
 
 import msgspec
@@ -13,6 +14,7 @@ from kubescheduler.config.go_decoding import GoDecoder
 from kubescheduler.engine.spec import EngineSpec, no_notice
 from kubescheduler.engine.spec_fields import SOURCES
 from kubescheduler.framework.document_schema import BOOL, FLOAT, UNSUPPORTED, ArgsType, Kind, MapOf, Scalar, Struct
+from kubescheduler.lab.text_patches import NORMALISED, rewritten
 from kubescheduler.report.rule_pages import rule_text
 
 CUSTOM_PAGE = "docs/how-to/write-your-own-rules.md"
@@ -223,6 +225,17 @@ class SideText(msgspec.Struct, frozen=True):
         """Itself. Raises ConfigError with every problem for a text of which no engine can be made."""
         self.spec.engine(no_notice)
         return self
+
+    def document(self) -> dict[str, Any]:
+        """A copy of what its text says. Raises ConfigError for text that cannot be read."""
+        spec = self.spec
+        return deepcopy(dict(spec.policy or spec.component or {}))
+
+    def changed(self, document: Mapping[str, Any]) -> SideText:
+        """Its text changed so that it says this."""
+        made = rewritten(self.text, document)
+        notes = self.notes if made.kept else (*self.notes, NORMALISED)
+        return msgspec.structs.replace(self, text=made.text, notes=tuple(dict.fromkeys(notes)))
 
     def saying(self, kind: SideKind, text: str, *notes: str) -> SideText:
         """The same scheduler, described by another text."""

@@ -6,7 +6,7 @@ that says the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache, partial
 from typing import Any
 
@@ -33,7 +33,7 @@ from kubescheduler.lab.form_rows import (
     largest,
     schema_fields,
 )
-from kubescheduler.lab.text_patches import NORMALISED, rewritten
+from kubescheduler.lab.text_patches import rewritten
 
 ALWAYS = "release {} always runs it"
 NEVER = "release {} has no place for it in the order of predicates, so it never runs"
@@ -236,14 +236,12 @@ def weighed_policy(side: SideText, weights: Mapping[str, int]) -> SideText:
         row.id: weights[name] for name in weights for row in form.rules if row.on and name in (row.id, row.plugin)
     }
 
-    def change(document: Document) -> Document:
-        entries = _entries_to_change(document, PRIORITY_LIST)
-        for entry in entries:
-            if isinstance(entry, dict) and entry.get("name") in wanted:
-                _set(entry, "weight", wanted[entry["name"]])
-        return document
-
-    return _changed(as_policy(side, {PRIORITY_LIST}), change).checked()
+    policy = as_policy(side, {PRIORITY_LIST})
+    document = policy.document()
+    for entry in _entries_to_change(document, PRIORITY_LIST):
+        if isinstance(entry, dict) and entry.get("name") in wanted:
+            _set(entry, "weight", wanted[entry["name"]])
+    return policy.changed(document).checked()
 
 
 def toggled_policy(side: SideText, name: str, *, on: bool) -> SideText:
@@ -254,44 +252,36 @@ def toggled_policy(side: SideText, name: str, *, on: bool) -> SideText:
         raise ConfigError(f"{name}: {row.fixed}")
     if row.on == on:
         return side
-
-    def change(document: Document) -> Document:
-        entries = _entries_to_change(document, key)
-        if on:
-            entries.append({"name": name} | ({"weight": 1} if key == PRIORITY_LIST else {}))
-        else:
-            entries[:] = [entry for entry in entries if not isinstance(entry, dict) or entry.get("name") != name]
-        return document
-
-    return _changed(as_policy(side, {key}), change).checked()
+    policy = as_policy(side, {key})
+    document = policy.document()
+    entries = _entries_to_change(document, key)
+    if on:
+        entries.append({"name": name} | ({"weight": 1} if key == PRIORITY_LIST else {}))
+    else:
+        entries[:] = [entry for entry in entries if not isinstance(entry, dict) or entry.get("name") != name]
+    return policy.changed(document).checked()
 
 
 def argued_policy(side: SideText, name: str, argument: Mapping[str, Any]) -> SideText:
     """With another argument of an entry. Raises ConfigError for an entry that there is not, and for the argument."""
     policy = as_policy(side, set())
     key = _row(policy_form(policy, ranges=False), name)[1]
-
-    def change(document: Document) -> Document:
-        for entry in _entries_to_change(document, key):
-            if isinstance(entry, dict) and entry.get("name") == name:
-                _set(entry, "argument", dict(argument))
-        return document
-
-    return _changed(policy, change).checked()
+    document = policy.document()
+    for entry in _entries_to_change(document, key):
+        if isinstance(entry, dict) and entry.get("name") == name:
+            _set(entry, "argument", dict(argument))
+    return policy.changed(document).checked()
 
 
 def as_policy(side: SideText, written: set[str]) -> SideText:
     """The same as a Policy in which some of its lists are written. Raises ConfigError with every problem."""
     lists = selected(side)
     if side.kind == POLICY and side.text.strip():
-
-        def write(document: Document) -> Document:
-            absent = {key for key in written if _key(document, key) not in document}
-            return {**document, **{key: found for key, found in _lists(lists).items() if key in absent}}
-
-        return _changed(side, write)
+        document = side.document()
+        absent = {key for key in written if _key(document, key) not in document}
+        return side.changed({**document, **{key: found for key, found in _lists(lists).items() if key in absent}})
     notes = (WRITTEN_OUT.format(side.text.strip() or "DefaultProvider"),) if side.kind == PROVIDER else ()
-    fresh = rewritten("", lambda _: {"kind": "Policy", "apiVersion": "v1", **_lists(lists)})
+    fresh = rewritten("", {"kind": "Policy", "apiVersion": "v1", **_lists(lists)})
     return side.saying(POLICY, fresh.text, *notes)
 
 
@@ -308,12 +298,6 @@ def _row(form: Form, name: str) -> tuple[Row, str]:
                 return row, key
     known = [row.id for row in (*form.rules, *form.checks)]
     raise ConfigError(f"{name}: there is no such predicate or priority{nearest(name, known)}")
-
-
-def _changed(side: SideText, change: Callable[[Document], Document]) -> SideText:
-    made = rewritten(side.text, change)
-    notes = side.notes if made.kept else (*side.notes, NORMALISED)
-    return msgspec.structs.replace(side, text=made.text, notes=tuple(dict.fromkeys(notes)))
 
 
 def _key(mapping: Mapping[str, Any], key: str) -> str:

@@ -28,7 +28,7 @@ from kubescheduler.lab.form_rows import (
     first_sentence,
     plugin_fields,
 )
-from kubescheduler.lab.text_patches import NORMALISED, rewritten
+from kubescheduler.lab.text_patches import rewritten
 from kubescheduler.releases import v1_36
 
 LARGEST_WEIGHT = 2 ** (INT32.bits - 1) - 1
@@ -157,10 +157,10 @@ def _weighed(side: SideText, profile: str, name: str, weight: int) -> SideText:
     """By the first way of saying it that the release understands so."""
     problems: tuple[str, ...] = ()
     for way in (_own_entry, _multipoint_entry, _new_entry, _exchanged_entry):
-        document = _document(side)
+        document = side.document()
         if not way(_profile(document, profile), name, weight):
             continue
-        out = _saying(side, document)
+        out = side.changed(document)
         try:
             if running(out.spec, profile).weights.get(name) == weight:
                 return out
@@ -209,10 +209,10 @@ def toggled_plugin(side: SideText, name: str, points: Collection[Point], *, on: 
     able = [point for point in Point if point in found.able[name] and (not points or point in points)]
     if not able:
         raise ConfigError(f"{name}: it cannot run at {' or '.join(point.value for point in points)}")
-    document = _document(side)
+    document = side.document()
     for point in able:
         _toggle(side, document, found, name, point, on=on)
-    out = _saying(side, document)
+    out = side.changed(document)
     now = running(out.spec, found.profile).points.get(name, frozenset())
     if any((point in now) != on for point in able):
         raise ConfigError(f"{name}: the profile says otherwise elsewhere; change it in the text")
@@ -260,7 +260,7 @@ def argued_plugin(side: SideText, name: str, args: Mapping[str, Any], scheduler:
     found = running(side.spec, scheduler)
     if name not in found.able:
         raise ConfigError(f"{name}: there is no such plugin{nearest(name, found.able)}")
-    document = _document(side)
+    document = side.document()
     profile = _profile(document, found.profile)
     if not isinstance(profile.get("pluginConfig"), list):
         profile["pluginConfig"] = []
@@ -271,7 +271,7 @@ def argued_plugin(side: SideText, name: str, args: Mapping[str, Any], scheduler:
     else:
         typed = {key: value for key, value in (there.get("args") or {}).items() if key in ("apiVersion", "kind")}
         there["args"] = {**typed, **args}
-    return _saying(side, document).checked()
+    return side.changed(document).checked()
 
 
 # --- the text ------------------------------------------------------------------------------
@@ -295,17 +295,7 @@ def as_config(side: SideText) -> SideText:
         document |= {key: whole[key] for key in ("profiles", "extenders") if key in whole}
     what = "Policy" if side.kind == POLICY else f"provider {provider}"
     notes = () if side.kind == CONFIG else (WRITTEN_OUT.format(what),)
-    return side.saying(CONFIG, rewritten("", lambda _: document).text, *notes)
-
-
-def _document(side: SideText) -> Document:
-    return deepcopy(dict(side.spec.component or {}))
-
-
-def _saying(side: SideText, document: Document) -> SideText:
-    made = rewritten(side.text, lambda _: document)
-    notes = side.notes if made.kept else (*side.notes, NORMALISED)
-    return msgspec.structs.replace(side, text=made.text, notes=tuple(dict.fromkeys(notes)))
+    return side.saying(CONFIG, rewritten("", document).text, *notes)
 
 
 def _profile(document: Document, name: str) -> Document:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -32,10 +32,6 @@ def patches(text: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> l
     if not isinstance(root, yaml.MappingNode) or not before or not after:
         return None
     return list(_Text(text).value(root, before, after))
-
-
-def _items(node: yaml.MappingNode) -> dict[str, tuple[yaml.Node, yaml.Node]]:
-    return {key.value: (key, value) for key, value in node.value if isinstance(key, yaml.ScalarNode)}
 
 
 def _label(item: Any) -> str:
@@ -67,7 +63,7 @@ class _Text:
     # --- mappings --------------------------------------------------------------------------
 
     def _mapping(self, node: yaml.MappingNode, before: dict[str, Any], after: dict[str, Any]) -> Iterator[Patch]:
-        items = _items(node)
+        items = {key.value: (key, value) for key, value in node.value if isinstance(key, yaml.ScalarNode)}
         entries = [(key.start_mark.index, self._end(value)) for key, value in node.value]
         for at, (key, value) in enumerate(node.value):
             name = key.value
@@ -194,14 +190,13 @@ class Rewritten(msgspec.Struct, frozen=True):
     """Whether everything that did not change stands as it was written, with its comments."""
 
 
-def rewritten(text: str, change: Callable[[dict[str, Any]], Mapping[str, Any]]) -> Rewritten:
-    """The text of a document, changed. change: is given a copy of the content that it may alter.
+def rewritten(text: str, after: Mapping[str, Any]) -> Rewritten:
+    """The text of a document, changed so that this is its content.
 
     A YAML or JSON text is altered in place; where that does not give the wanted content, as with aliases or TOML, the
     document is written anew. Raises ConfigError for text that cannot be read.
     """
     before = dict(parse_first_document(text, "text"))
-    after = dict(change(dict(parse_first_document(text, "text"))))
     if after == before:
         return Rewritten(text, kept=True)
     form = document_format(text, "text")

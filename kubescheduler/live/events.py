@@ -57,11 +57,6 @@ class EventRules(msgspec.Struct, frozen=True, eq=False):
     """Whether events of core/v1 also say their component as reportingComponent."""
 
 
-def micro_time(moment: datetime) -> str:
-    """A moment with microseconds, as Kubernetes' MicroTime."""
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-
-
 def whole_seconds(moment: datetime) -> str:
     """A moment as Kubernetes' Time."""
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -327,7 +322,7 @@ class EventBroadcaster:
             "kind": "Event",
             "apiVersion": rules.group_version,
             "metadata": {"name": name, "namespace": meta.namespace or "default", **rules.metadata},
-            "eventTime": micro_time(now),
+            "eventTime": now.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
             "reportingController": controller,
             "reportingInstance": f"{controller}-{self._surface.host}",
             "action": said["action"],

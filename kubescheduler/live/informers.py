@@ -358,7 +358,7 @@ class Reflector:
     def _times(self) -> tuple[int, Query]:
         """(how long a watch lasts, the query that says so)."""
         seconds = self.rng.randrange(SHORTEST, LONGEST)
-        said = [("timeout", go_minutes(seconds))] if self.kind.says_timeout else []
+        said = [("timeout", f"{seconds // 60}m{seconds % 60}s")] if self.kind.says_timeout else []
         return seconds, [*said, ("timeoutSeconds", str(seconds)), ("watch", "true")]
 
 
@@ -370,11 +370,6 @@ def is_cut(error: ApiError) -> bool:
 def is_expired(error: ApiError) -> bool:
     """Whether the version that was asked for is too old, or one that the server has yet to see."""
     return error.code == GONE or "Too large resource version" in error.message
-
-
-def go_minutes(seconds: int) -> str:
-    """A duration of more than a minute as Go prints it."""
-    return f"{seconds // 60}m{seconds % 60}s"
 
 
 def number_of(version: str) -> int:

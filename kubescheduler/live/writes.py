@@ -521,7 +521,7 @@ class LiveClient:
         """Raises ApiError when the last try failed."""
         if self._rules.reads_first(status):
             pod = msgspec.structs.replace(pod, manifest=(await self._api.request("GET", _path(pod))).document())
-        write = self._rules.status(pod, status, self._now())
+        write = self._rules.status(pod, status, self._clock.now().strftime("%Y-%m-%dT%H:%M:%SZ"))
         if write is None:
             return
         body = msgspec.json.encode(write.body, order="sorted")
@@ -541,9 +541,6 @@ class LiveClient:
         current = (await self._api.request("GET", path)).document()
         whole = _merged(current, encode_object(obj))
         await self._api.request("PUT", path, (), msgspec.json.encode(whole), JSON)
-
-    def _now(self) -> str:
-        return self._clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _path(pod: Pod) -> str:

@@ -275,7 +275,7 @@ def exported(
     scene: Scene, as_: ExportFormat, side: str, asks: Sequence[AskedBefore], verbs: Mapping[str, Verb]
 ) -> dict[str, Any]:
     """A file. asks: what a replay holds answers to besides what the page asks first. verbs: all, which answer that."""
-    name = _file_name(scene.state.title)
+    name = re.sub(r"[^a-z0-9]+", "-", scene.state.title.lower()).strip("-")[:60] or "scene"
     match as_:
         case "lab":
             return _file(f"{name}.lab.json", "application/json", json_text(lab_document(scene.state), 1) + "\n")
@@ -321,11 +321,6 @@ def simulator_text(scene: Scene, side: str) -> str:
 
 def _file(name: str, media_type: str, text: str) -> dict[str, Any]:
     return {"name": name, "mediaType": media_type, "text": text}
-
-
-def _file_name(title: str) -> str:
-    """A title as the name of a file."""
-    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:60] or "scene"
 
 
 # --- a test for pytest: what each side decides today is what it has to decide ----------------------------

@@ -153,7 +153,7 @@ def compared(
     known_nodes = {stored.obj.metadata.name for stored in stores["Node"]}
     columns = cache.columns
     cached_nodes = {name for name, row in columns.row_of.items() if columns.nodes[row] is not None}
-    bound = {pod.metadata.uid for pod in _bound(stores["Pod"])}
+    bound = {stored.obj.metadata.uid for stored in stores["Pod"] if getattr(stored.obj, "node_name", "")}
     known = bound | {stored.obj.metadata.uid for stored in stores["Pod"]}
     cached = {pod.metadata.uid for pod in cache.pods()}
     waiting = {pod.metadata.uid for pod in queued}
@@ -161,10 +161,6 @@ def compared(
         "nodes": (sorted(known_nodes - cached_nodes), sorted(cached_nodes - known_nodes)),
         "pods": (sorted(bound - cached - waiting), sorted(cached - known)),
     }
-
-
-def _bound(pods: StoredObjects) -> Iterator[Any]:
-    return (stored.obj for stored in pods if getattr(stored.obj, "node_name", ""))
 
 
 def node_texts(cache: ClusterCache) -> Iterator[str]:

@@ -23,7 +23,7 @@ from kubescheduler.config.v1alpha1 import V1Alpha1Config, v1alpha1_document
 from kubescheduler.engine.engine_flags import max_pd_volumes
 from kubescheduler.engine.spec import Engine, EngineSpec
 from kubescheduler.engine.v1alpha1_engine import NO_POLICY, component_of_flags, lifted_component, read_component
-from kubescheduler.framework.contract.profile import ClientConnection, LeaderElection, SchedulerConfig
+from kubescheduler.framework.contract.profile import LeaderElection, SchedulerConfig
 from kubescheduler.framework.document_schema import refuse
 from kubescheduler.framework.plugin_loading import PluginOption
 from kubescheduler.live.flags import FlagKind, FlagValues, read_value
@@ -86,11 +86,6 @@ class LiveSettings(msgspec.Struct, frozen=True, eq=False):
     def waits_for_leadership(self) -> bool:
         """Whether informers are started only by a leader."""
         return self.delays_cache and self.election.leader_elect
-
-
-def server_settings(connection: ClientConnection, master: str, context: str | None = None) -> ServerSettings:
-    """What a configuration says of the API server."""
-    return ServerSettings(connection.kubeconfig, context, master, connection.qps, connection.burst)
 
 
 ELECTION = {
@@ -468,8 +463,8 @@ def _settled(
     line: CommandLine, configured: Configured, notice: Notice, wrote: Callable[[str], None]
 ) -> LiveSettings | None:
     """The engine is made, and written if that is asked for."""
-    release, flags, spec = line.release, line.flags, configured.spec
-    server = server_settings(configured.config.client_connection, flags["master"], line.context)
+    release, flags, spec, said = line.release, line.flags, configured.spec, configured.config.client_connection
+    server = ServerSettings(said.kubeconfig, line.context, flags["master"], said.qps, said.burst)
     target = flags["write-config-to"]
     if target and configured.written_before is not None:
         _write(Path(target), configured.written_before)
@@ -484,6 +479,8 @@ def _settled(
         return None
     insecure = () if configured.addresses is None else insecure_ports(*configured.addresses)
     profiling = configured.config.enable_profiling
+    shown, disabled = flags.said("show-hidden-metrics-for-version"), flags.said("disabled-metrics")
+    unschedulable = flags.said("pod-max-in-unschedulable-pods-duration")  # counts with a configuration file, too
     return LiveSettings(
         release,
         engine,
@@ -491,22 +488,10 @@ def _settled(
         configured.config.leader_election,
         configured.preempts,
         serving_settings(release.flags, flags, configured.shown(document), insecure, profiling=profiling),
-        metrics=_metrics(flags),
+        metrics=MetricsSettings(bool(shown), tuple(disabled or ())),
         delays_cache=configured.delays_cache,
-        unschedulable_seconds=_unschedulable_seconds(flags),
+        unschedulable_seconds=None if unschedulable is None else unschedulable / SECOND,
     )
-
-
-def _metrics(flags: FlagValues) -> MetricsSettings:
-    """Which metrics are shown, where the release can be told so."""
-    shown, disabled = flags.said("show-hidden-metrics-for-version"), flags.said("disabled-metrics")
-    return MetricsSettings(bool(shown), tuple(disabled or ()))
-
-
-def _unschedulable_seconds(flags: FlagValues) -> float | None:
-    """Counts with a configuration file, too."""
-    nanoseconds = flags.said("pod-max-in-unschedulable-pods-duration")
-    return None if nanoseconds is None else nanoseconds / SECOND
 
 
 def _write(path: Path, document: Mapping[str, Any]) -> None:
