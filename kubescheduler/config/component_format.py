@@ -139,7 +139,6 @@ class DocumentRules(msgspec.Struct, frozen=True):
 
     form: ComponentFormat
     version: str
-    """Its apiVersion."""
     provider: str
     """1.20: the algorithm provider whose plugins the profiles start from."""
     points: PluginPoints

@@ -20,7 +20,6 @@ POLICY_KEY = "policy.cfg"
 """The key of a ConfigMap that holds the policy."""
 
 CONFIGURATION_KIND = "KubeSchedulerConfiguration"
-"""The kind of a component configuration."""
 
 _FORMATS = {".json": "JSON", ".yaml": "YAML", ".yml": "YAML", ".toml": "TOML"}
 _TOML_LINE = re.compile(r"""\s*(\[{1,2}\s*["'A-Za-z_][\w."' -]*\]{1,2}|[\w.-]+\s*=.*)\s*(#.*)?""")

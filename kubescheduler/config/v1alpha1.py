@@ -54,7 +54,6 @@ MEMBERS = (
     "postBind",
     "unreserve",
 )
-"""The members of ``plugins``."""
 
 
 class V1Alpha1Config(msgspec.Struct, frozen=True):

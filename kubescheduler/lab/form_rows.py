@@ -101,7 +101,6 @@ class Form(msgspec.Struct, frozen=True):
     profile: str | None = None
     """The profile that the form shows; None for predicates and priorities."""
     profiles: tuple[str, ...] = ()
-    """All profiles."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""

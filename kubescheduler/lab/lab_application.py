@@ -280,7 +280,6 @@ class PageFile(msgspec.Struct, frozen=True):
     """A file as it is served."""
 
     content: bytes
-    """Its bytes."""
     packed: bytes | None
     """The same by gzip; None where that is no smaller."""
     media_type: str
@@ -360,7 +359,6 @@ class LabParts(msgspec.Struct, frozen=True):
     limits: ServerLimits = msgspec.field(default_factory=ServerLimits)
     """How much it takes on."""
     page: Path = PAGE
-    """The folder of the page."""
 
 
 class LabApplication:
@@ -370,7 +368,6 @@ class LabApplication:
     def __init__(self, parts: LabParts) -> None:
         self._parts = parts
         self.sessions = Sessions(parts.limits)
-        """The tabs."""
         self._processes = SceneProcesses(parts.code)
         verbs, unexpected = frozenset(parts.code.verbs), parts.code.unexpected
         self._asked = AskedVerbs(verbs, parts.shared, self._processes, self.sessions, parts.limits, unexpected)

@@ -326,7 +326,6 @@ class AskedVerbs(msgspec.Struct, frozen=True):
     processes: SceneProcesses
     """Where scenes are."""
     sessions: Sessions
-    """The tabs."""
     limits: ServerLimits
     """How much is taken on."""
     unexpected: Callable[[Exception], str]

@@ -53,7 +53,6 @@ class Running(msgspec.Struct, frozen=True):
     profile: str
     """The profile's name."""
     profiles: tuple[str, ...]
-    """The names of all profiles."""
 
 
 def running(spec: EngineSpec, scheduler: str = "") -> Running:

@@ -185,7 +185,6 @@ class Rewritten(msgspec.Struct, frozen=True):
     """A text with other content."""
 
     text: str
-    """The text."""
     kept: bool
     """Whether everything that did not change stands as it was written, with its comments."""
 

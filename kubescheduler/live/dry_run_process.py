@@ -164,7 +164,6 @@ class DryRunProcess:
         self.inbox = Inbox()
         """What informers have read."""
         self.shadow = shadow(self.inbox, self._clock)
-        """What decides."""
         self.objects: list[ClusterObject] = []
         """The cluster as it was in the end."""
         self.clients: list[ApiClient] = []

@@ -126,7 +126,6 @@ class InformerRules(msgspec.Struct, frozen=True, eq=False):
     """How one release reads and watches."""
 
     kinds: tuple[InformerKind, ...]
-    """What it reads."""
     streams_first: bool
     """Whether it reads everything as the first events of a watch."""
     list_version: Callable[[str, bool], str | None]

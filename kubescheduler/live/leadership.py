@@ -294,7 +294,6 @@ LINES_1_16 = {
     "writing failed": (Severity.ERROR, "Failed to update lock: {error}"),
     "releasing failed": (Severity.ERROR, "Failed to release lock: {error}"),
 }
-"""What happened → the line of 1.16."""
 LINES_1_20 = {**LINES_1_16, "seeking": (Severity.INFO, "attempting to acquire leader lease {lock}...")}
 """The same of 1.20, which has one blank less."""
 MESSAGES_1_36 = {

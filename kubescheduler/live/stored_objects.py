@@ -77,7 +77,6 @@ class Stored(msgspec.Struct, frozen=True, eq=False):
     """An object at one version."""
 
     version: str
-    """Its resourceVersion."""
     obj: ClusterObject
     uid: str
     """Of the object; another one may have its name later."""
@@ -210,7 +209,6 @@ class ListMeta(msgspec.Struct, rename="camel"):
     """What a list says of itself."""
 
     resource_version: str = ""
-    """Of the list."""
     continue_: str = msgspec.field(default="", name="continue")
     """What has to be sent to get the next page, empty on the last one."""
 

@@ -223,7 +223,6 @@ class StudentScheduler(msgspec.Struct, frozen=True):
     """What decides, with a student's files in it, while they are loaded and running."""
 
     exercise: Exercise
-    """The exercise."""
     work: Path
     """Where the student works."""
     options: Mapping[str, Any]
@@ -362,7 +361,6 @@ class CheckedExercise(msgspec.Struct, frozen=True):
     """What came of an exercise's checks."""
 
     exercise: Exercise
-    """The exercise."""
     work: Path
     """Where the student works."""
     outcomes: tuple[CheckOutcome, ...]

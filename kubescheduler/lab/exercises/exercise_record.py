@@ -37,7 +37,6 @@ class PodPlacement(msgspec.Struct, frozen=True, eq=False):
     """What became of one pod."""
 
     pod: Pod
-    """The pod."""
     node: str | None
     """Where it runs; None: nowhere."""
     message: str
@@ -222,7 +221,6 @@ class EditableFile(msgspec.Struct, frozen=True):
     """A file that the student writes or changes; it stands in ``start/`` and ``solution/``."""
 
     file: str
-    """Its name."""
     fields: tuple[str, ...] | None = None
     """Patterns of the places in its documents that may differ from ``start/``; None: everything may."""
 
@@ -235,7 +233,6 @@ class CodeFile(msgspec.Struct, frozen=True):
     """A Python file of the student's, and what of it is asked for."""
 
     file: str
-    """Its name."""
     attribute: str
     """A function that registers predicates and priorities, or a plugin's factory."""
 
@@ -248,7 +245,6 @@ class SchedulerChoice(msgspec.Struct, frozen=True):
     provider: str | None = None
     """The name of an algorithm provider."""
     policy: str | None = None
-    """The file of a Policy."""
     config: str | None = None
     """The file of a KubeSchedulerConfiguration."""
     gates: Mapping[str, bool] = msgspec.field(default_factory=dict)
@@ -268,7 +264,6 @@ class ExtenderChoice(msgspec.Struct, frozen=True):
     """An HTTP extender that the student writes: a program that takes ``--port``."""
 
     file: str
-    """The program."""
     address: str
     """Where policies and configurations of the exercise expect it; a check puts its own address in its place."""
 
@@ -290,7 +285,6 @@ class Exercise(msgspec.Struct, frozen=True):
     """An exercise: what is given, what may be edited, and what has to come of it."""
 
     folder: Path
-    """Where it is."""
     title: str
     """A few words."""
     summary: str

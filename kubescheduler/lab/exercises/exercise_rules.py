@@ -77,7 +77,6 @@ class OnNodes(EveryPodRule, frozen=True):
     """``runsOn`` and ``runsNotOn``: every pod of a name runs on one of some nodes, or runs, and on none of them."""
 
     nodes: tuple[str, ...]
-    """The nodes."""
     there: bool
     """Whether on them, or elsewhere."""
 
@@ -178,7 +177,6 @@ class AllOrNone(RunRule, frozen=True):
     """``together``: of the pods that share a label's value either all run, bound at one time, or none has been."""
 
     label: str
-    """The pods' label."""
 
     def fault_of(self, run: ScenarioRun) -> str:
         groups: dict[str, list[PodPlacement]] = {}
@@ -203,7 +201,6 @@ class RefusedFor(OnePodRule, frozen=True):
     """``refused``: a node refuses a pod for a reason, or with just these words and no others."""
 
     node: str
-    """The node."""
     reason: str = ""
     """A part of the reason, as the release words it; empty: ``exactly`` says it."""
     exactly: str = ""
@@ -226,7 +223,6 @@ class FittingNodes(OnePodRule, frozen=True):
     """``accepted``: nodes that a pod fits, wherever it goes."""
 
     nodes: tuple[str, ...]
-    """The nodes."""
 
     def _fault_among(self, found: list[PodPlacement]) -> str:
         faults = [fault for each in found for fault in self._faults_of_one(each)]
@@ -245,9 +241,7 @@ class Tolerates(EveryPodRule, frozen=True):
     """``tolerates``: of the taints of a key the pods tolerate those with these values, and with no other."""
 
     key: str
-    """The taints' key."""
     values: tuple[str, ...]
-    """The taints' values."""
 
     def _fault_among(self, found: list[PodPlacement]) -> str:
         faults = dict.fromkeys(f"{each.name} {fault}" for each in found for fault in self._faults_of_one(each.pod))

@@ -59,7 +59,6 @@ class WinningRange(msgspec.Struct, frozen=True):
     rule: str
     """The rule whose weight is looked at, the others unchanged."""
     node: str
-    """The node."""
     low: int | None
     """The smallest such weight; None when the node wins with none."""
     high: int | None

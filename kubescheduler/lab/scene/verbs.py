@@ -126,7 +126,6 @@ VERBS: Mapping[str, Verb] = {
     "share": share_verbs.share,
     "export": export,
 }
-"""All of them."""
 
 
 HEIGHT = 640

@@ -343,7 +343,6 @@ class ProcessMetrics:
         self._visibility = Visibility(rules.version, settings.shows_hidden, frozenset(settings.disabled))
         self.registry = MetricsRegistry(rules.families, self._visibility)
         self.loop = rules.loop(self.registry, says)
-        """What observes the loop."""
         self.health = HealthMetrics(rules.health, self._visibility)
         """What health checks report to."""
         self.access = AccessMetrics(self.registry)

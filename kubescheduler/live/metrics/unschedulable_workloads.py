@@ -47,7 +47,6 @@ class RestingLoop(msgspec.Struct, frozen=True, eq=False):
     """The loop that a search is made beside."""
 
     cache: ClusterCache
-    """Its cluster."""
     ask: Callable[[Callable[[], None]], None]
     """Has the loop's thread do something between two attempts."""
     is_idle: Callable[[], bool]

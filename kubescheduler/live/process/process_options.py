@@ -66,7 +66,6 @@ class LiveSettings(msgspec.Struct, frozen=True, eq=False):
 
     release: LiveRelease
     engine: Engine
-    """What decides."""
     server: ServerSettings
     election: LeaderElection
     preempts: bool = True

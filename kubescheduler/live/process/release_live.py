@@ -29,7 +29,6 @@ class ProcessRules(msgspec.Struct, frozen=True, eq=False):
     lost: LogLine
     """The last line of one that lost the lock."""
     lost_status: int
-    """Its exit status."""
     ended: LogLine
     """The last line of one that was asked to end."""
     failed: Callable[[str], LogLine | None]

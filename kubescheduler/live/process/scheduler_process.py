@@ -112,7 +112,6 @@ class GcFreeze:
     """
 
     clock: Callable[[], float] = time.perf_counter
-    """Seconds."""
     set_aside: Callable[[], None] = gc.freeze
     """Takes everything that there is out of later collections."""
     _started: float = 0.0

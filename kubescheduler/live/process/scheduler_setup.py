@@ -311,7 +311,6 @@ class SchedulerParts(msgspec.Struct, frozen=True, eq=False):
     """What a scheduler process consists of beside its servers."""
 
     client: ApiClient
-    """The main client."""
     informers: Informers
     events: EventBroadcaster
     preemptions: PreemptionPool

@@ -464,11 +464,9 @@ class MetricsSources(msgspec.Struct, frozen=True, eq=False):
     """Where metrics come from, in the text format of Prometheus. Called by any thread."""
 
     all: Callable[[], bytes] = nothing
-    """/metrics."""
     resources: Callable[[], bytes] = nothing
     """/metrics/resources; empty unless the process leads."""
     slis: Callable[[], bytes] = nothing
-    """/metrics/slis."""
     reset: Callable[[], None] = lambda: None
     """``DELETE /metrics``."""
 

@@ -133,7 +133,6 @@ class _Request(msgspec.Struct, frozen=True):
     query: Query
     data: bytes | None
     content_type: str
-    """Of the data."""
     timeout: float | None
     """Seconds in place of the client's own; None: these."""
 
@@ -143,7 +142,6 @@ class ClientOptions(msgspec.Struct, frozen=True):
 
     limits: Limits = msgspec.field(default_factory=Limits)
     user_agent: str = "kube-scheduler"
-    """Of all requests."""
     timeout: float | None = None
     """Seconds for one request with everything in it, None: no limit. Watches have none."""
     connections: int = CONNECTIONS
