@@ -40,7 +40,7 @@ MANY = 200
 """Pods that take long enough to compare for a progress bar."""
 
 
-class AskedPods(NamedTuple):
+class PodOptions(NamedTuple):
     """Which pods of which cluster are asked about, and how they are read: what options of compare and upgrade say."""
 
     cluster: tuple[ClusterPlace, ...]
@@ -198,7 +198,7 @@ def compare(
     from kubescheduler.comparison.comparing import faults_of_seeds
     from kubescheduler.comparison.outcomes import Cause
 
-    pods = AskedPods(**named)
+    pods = PodOptions(**named)
     check_mirror(mirror, pods.cluster, pods.pod_files)
     if mirror is None or pods.running is not None:
         if mirror is not None or pods.named != 1:
@@ -320,7 +320,7 @@ def _causes(text: str) -> frozenset[Cause]:
     return frozenset(map(Cause, names))
 
 
-def _mirrored(path: str, pods: AskedPods, specs: Sequence[EngineSpec]) -> tuple[list[ClusterObject], list[Pod]]:
+def _mirrored(path: str, pods: PodOptions, specs: Sequence[EngineSpec]) -> tuple[list[ClusterObject], list[Pod]]:
     """Every object that was there at some time, as it was first, and the pods that came. Raises DecodeError."""
     from clusterstate.objects import Node
     from kubescheduler.cli.cluster_files import mirrored_inputs

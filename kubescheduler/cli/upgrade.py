@@ -23,7 +23,7 @@ from kubescheduler.cli.common_options import (
     pod_files_option,
     spec_option,
 )
-from kubescheduler.cli.compare import AskedPods
+from kubescheduler.cli.compare import PodOptions
 from kubescheduler.cli.engine_options import remark, remarks, taken
 from kubescheduler.cli.help_groups import GroupedCommand
 from kubescheduler.releases.names import RELEASE_NAMES
@@ -94,7 +94,7 @@ def upgrade(from_release: str, to: str, preempt: bool, write_config_to: str | No
     from kubescheduler.comparison.upgrading import upgrade as run
     from kubescheduler.engine.spec import EngineSpec
 
-    asked = AskedPods(**{name: said.pop(name) for name in AskedPods._fields})
+    asked = PodOptions(**{name: said.pop(name) for name in PodOptions._fields})
     if asked.named > 1:
         raise click.UsageError("say which pods to decide: one of --pods FILE, --pending and --running")
     if RELEASE_NAMES.index(from_release) >= RELEASE_NAMES.index(to):
@@ -112,7 +112,7 @@ def upgrade(from_release: str, to: str, preempt: bool, write_config_to: str | No
     return exit_status(found.timeline.errors, fine=not found.timeline.moved)
 
 
-def _running_or_pending(asked: AskedPods, specs: Sequence[EngineSpec]) -> tuple[list[ClusterObject], list[Pod]]:
+def _running_or_pending(asked: PodOptions, specs: Sequence[EngineSpec]) -> tuple[list[ClusterObject], list[Pod]]:
     """The cluster's objects and the pods that run, or else wait. Raises DecodeError with every fault, ConfigError where
     there is no pod."""
     from clusterstate.errors import ConfigError
