@@ -61,7 +61,6 @@ def extender_address() -> Iterator[str]:
     """The extender that the decisions were recorded against, in a process of its own."""
     command = [sys.executable, str(EXTENDER_SERVER), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
         yield process.stdout.readline().split()[-1]
         process.terminate()
 

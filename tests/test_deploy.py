@@ -87,8 +87,6 @@ def test_the_insecure_port_is_for_the_pod_alone(release: str) -> None:
         live.flags, ["--config", str(DEPLOY / "releases" / release / "config.yaml"), "--master", "http://s"]
     )
     settings = settings_of(CommandLine(live, flags), lambda _: None, lambda _: None)
-    assert settings is not None
-    assert settings.serving is not None
     assert {port.address for port in settings.serving.insecure} == {"127.0.0.1"}
 
 
@@ -263,7 +261,6 @@ def test_the_configuration_is_the_release_s(release: str) -> None:
     flags = parse_flags(live.flags, words)
     notes: list[str] = []
     settings = settings_of(CommandLine(live, flags), notes.append, notes.append)
-    assert settings is not None
     election = settings.election
     assert (election.resource_lock, election.resource_namespace, election.resource_name) == (
         *("leases", "kube-system"),

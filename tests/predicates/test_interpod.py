@@ -204,7 +204,6 @@ def random_cluster(pick: random.Random) -> Cluster:
 
 
 def picks(t: PodAffinityTerm, owner: Pod, other: Pod) -> bool:
-    assert t.label_selector is not None
     wanted = t.label_selector.match_labels.items()
     return other.metadata.namespace in (t.namespaces or (owner.metadata.namespace,)) and (
         wanted <= other.metadata.labels.items()

@@ -191,7 +191,6 @@ def test_a_claim_for_one_pod() -> None:
     cluster = Cluster([NODE], [claiming("c", name="user", node="a")], [claim, make_volume("v")], view=v1_36.VIEW)
     check = CHECKS["1.36"]["VolumeRestrictions"]
     hold_to_evidence(check, cluster.info(claiming("c")), cluster.snapshot)
-    assert check.evidence is not None
     assert text_of(cluster, claiming("c"), CLAIM_IN_USE, check.evidence.explain) == (
         "wants claim c for one pod only, used by default/user"
     )

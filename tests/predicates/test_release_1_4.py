@@ -62,7 +62,6 @@ def requires(*terms: tuple[Requirement, ...]) -> Affinity:
 
 
 SSD, BAD = Requirement("disk", "In", ("ssd",)), Requirement("disk", "Bad")
-NAMED = Requirement("metadata.name", "In", ("ssd",))
 
 
 NODE_SELECTORS: dict[str, Any] = {

@@ -132,7 +132,6 @@ def test_balance_with_volumes(asked: tuple[int, int], volumes: tuple[int, int] |
     assert config.map(info, cluster.snapshot).tolist() == [score]
     assert config.map_to_100 is not None
     assert config.map_to_100(info, cluster.snapshot)[0] // 10 == score
-    assert config.evidence is not None
     assert evaluate(config.evidence.score(info, cluster.snapshot, 0).formula) == score
 
 

@@ -83,12 +83,3 @@ def test_an_invalid_selector_is_an_error_once_tried() -> None:
     full = Cluster(NODES, pods_on(a=1))
     with pytest.raises(PriorityError, match="Near"):
         spread_sums(full.info(pod), full.snapshot)
-
-
-SUBSETS = ["", "a", "b", "ab", "bc", "abc", "d", "ad", "abcd"]
-ASKING = {
-    "one key": soft("zone"),
-    "one key twice": soft("zone", "zone"),
-    "two keys": soft("zone", "host"),
-    "an invalid selector": soft("zone", selector=BAD),
-}

@@ -122,7 +122,6 @@ def test_a_malformed_affinity_is_none_at_all(text: str) -> None:
     """The error is kept beside it, and makes the pod another one than a pod without affinity."""
     spec = annotated(AFFINITY_ANNOTATION, text)
     assert affinity_error(spec)
-    assert spec.affinity is not None
     assert (spec.affinity.node_affinity, spec.affinity.pod_affinity, spec.affinity.pod_anti_affinity) == (None,) * 3
     assert spec != spec_of() != spec_of(affinity=Affinity())
 

@@ -127,7 +127,6 @@ def asked(needed: int, members: int = 3, *, placed: int = 0, gates: dict[str, bo
 )
 def test_members(why: Why, nodes: list[str], said: str) -> None:
     """Where each would go, one after the other, and why one goes nowhere."""
-    assert why.gang is not None
     assert [member.node for member in why.gang.waiting] == nodes
     assert said in next(why.gang.sentences())
     last = why.gang.waiting[-1]

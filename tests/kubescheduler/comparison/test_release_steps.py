@@ -70,7 +70,6 @@ def test_what_configures() -> None:
     first, second = found.configurations
     assert (first.release, first.by) == ("1.23", "what migrate makes of the policy")
     assert "unknown flag: --policy-config-file" in first.refused
-    assert first.translation is not None
     assert first.translation.plain()["apiVersion"] == "kubescheduler.config.k8s.io/v1beta3"
     assert (second.release, second.translation) == ("1.26", None)
     assert found.document()["configurations"][0]["configuration"] == first.translation.plain()

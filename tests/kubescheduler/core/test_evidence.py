@@ -249,7 +249,6 @@ def test_the_numbers_of_a_rule_are_worked_out_once_for_all_nodes() -> None:
 
 
 RELEASES = ("1.4", "1.16", "1.20", "1.36")
-RULE = {"1.4": "PodFitsResources", "1.16": "PodFitsResources"}
 
 
 def node(name: str, cpu: int = 4000) -> Any:

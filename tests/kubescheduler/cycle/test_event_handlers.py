@@ -77,7 +77,6 @@ def test_the_queue_has_the_newest_version(release: str) -> None:
     handled.changed(None, old)
     handled.changed(old, new)
     popped = handled.popped()
-    assert popped is not None
     assert popped.manifest == new.manifest
 
 

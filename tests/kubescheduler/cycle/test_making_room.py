@@ -150,6 +150,4 @@ def test_a_victim_that_cannot_be_deleted(release: str) -> None:
     world.queue.add(make_pod("urgent", requests=TWO_CPUS, priority=10))
     with world.loop as loop:
         first = loop.run_once()
-    assert first is not None
-    assert first.failure is not None
     assert (first.failure.nominated or "") == {"1.20": "", "1.36": "n1"}[release]

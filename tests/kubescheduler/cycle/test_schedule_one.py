@@ -115,7 +115,6 @@ def test_what_fails_is_taken_back(release: str, given: dict[str, Any], reason: s
     with bench(release, made, writes=True) as b:
         pod = make_pod()
         failure = b.try_one(pod).outcome()
-        assert failure is not None
         assert (failure.cause.reason, failure.message, failure.cause.node_name) == (reason, message, "n1")
         assert pod not in b.services.cache
         assert unreserved == ["A"]
@@ -131,7 +130,6 @@ def test_nobody_binds_in_1_36() -> None:
     """There is no error, so there is no event."""
     with bench("1.36", plugin("A", **answers(bind=SKIP))) as b:
         failure = b.try_one(make_pod()).outcome()
-        assert failure is not None
         assert failure.cause.code is Code.Skip
         assert b.recorder.events == []
         assert len(b.queue.unschedulable()) == 1
@@ -150,7 +148,6 @@ def test_no_node_is_chosen(release: str, label: str, reason: str, message: str) 
     with bench(release) as b:
         attempt = b.try_one(make_pod(label={"node": label}))
         failure = attempt.outcome()
-        assert failure is not None
         assert (failure.cause.reason, failure.message, attempt.node_name) == (reason, message, "")
 
 
@@ -174,7 +171,6 @@ def test_a_pod_that_is_placed_already(release: str, text: str) -> None:
     with bench(release) as b:
         b.services.cache.add_pod(make_pod(node="n2"))
         failure = b.try_one(make_pod()).outcome()
-        assert failure is not None
         assert (failure.cause.reason, failure.message) == ("SchedulerError", text)
 
 
@@ -185,7 +181,6 @@ def test_a_pod_without_uid(release: str) -> None:
     pod = msgspec.structs.replace(pod, metadata=msgspec.structs.replace(pod.metadata, uid=""))
     with bench(release, latest=lambda pod: None) as b:
         failure = b.try_one(pod).outcome()
-        assert failure is not None
         assert failure.message == "cannot get cache key for pod with empty UID"
 
 
@@ -221,7 +216,6 @@ def test_assumed_pods_are_passed_over() -> None:
         b.try_one(make_pod())
         assert b.try_one(make_pod()).passed_over
         failure = b.try_one(changed).outcome()
-        assert failure is not None
         assert failure.message.endswith("so can't be assumed")
 
 
@@ -298,7 +292,6 @@ class Setting:
 
     def changed(self, old: Pod | None, new: Pod | None) -> None:
         pod = old if new is None else new
-        assert pod is not None
         self.known.pop(pod.key, None)
         if new is not None:
             self.known[new.key] = new
@@ -421,10 +414,8 @@ def test_a_binding_can_be_cancelled_for_another_pod() -> None:
             (attempt,) = b.loop.run()
             assert started.wait(10)
             working = b.framework.handle.pod_in_pre_bind("default/p")
-            assert working is not None
             assert working.cancel("preempted by DefaultPreemption")
             failure = attempt.outcome()
-            assert failure is not None
             assert (failure.cause.reason, failure.message) == ("SchedulerError", message)
             assert b.framework.handle.pod_in_pre_bind("default/p") is None
 
@@ -514,7 +505,6 @@ def test_writes_that_fail_are_noted() -> None:
     with bench("1.36", plugin("A", **answers(pre_bind=U))) as b:
         b.services.client = Refusing()
         failure = b.try_one(make_pod()).outcome()
-        assert failure is not None
         assert failure.message == "u"
         assert b.recorder.troubles == [
             "updating the nominated node of default/p: refused",
@@ -585,7 +575,6 @@ def test_a_gang_that_is_never_complete(release: str, before: str, after: str) ->
         failures = [attempt.outcome() for attempt in attempts]
         timeout = "rejected due to timeout after waiting 1m0s at plugin Gang"
         assert [failure and failure.cause.reason for failure in failures] == ["Unschedulable"] * 2
-        assert failures[0] is not None
         assert failures[0].message == before + timeout + after
         assert b.services.cache.pods() == []
         assert len(b.queue) == 2
@@ -598,7 +587,6 @@ def test_a_waiting_pod_is_rejected() -> None:
         (attempt,) = b.loop.run()
         assert b.framework.handle.reject_waiting_pod("default/p")
         failure = attempt.outcome()
-        assert failure is not None
         assert failure.message == "0/1 nodes are available: 1 removed."
 
 

@@ -75,9 +75,6 @@ def test_plugins_get_their_args_and_a_handle(release: str) -> None:
     assert (handle.release, handle.profile_name) == (release, "default-scheduler")
 
 
-BROKEN = plugin("Broken", **answers(reserve=None))
-
-
 @pytest.mark.parametrize("release", BOTH)
 @pytest.mark.parametrize(
     ("profile", "text"),

@@ -123,7 +123,6 @@ def test_extenders_have_their_say(release: str) -> None:
     """They keep some candidates, with their own victims and counts."""
     extender = FakeExtender(kept={"n1": (("default/b",), 2)})
     decision = preempted(release, TWO, wants(), extenders=[extender])
-    assert decision.preemption is not None
     assert (victims(decision), chosen(decision)) == ({"n1": ["b"]}, ["n1"])
     assert decision.preemption.candidates["n1"].violations == 2
 
@@ -213,5 +212,4 @@ def test_1_20_takes_back_a_nomination_that_no_node_can_keep() -> None:
     """When preemption can help nowhere."""
     for nominated, cleared in (("n9", ["in"]), ("", [])):
         decision = preempted("1.20", [node_named("n0")], wants(nominated=nominated), refusing("F", n0="hopeless"))
-        assert decision.preemption is not None
         assert [p.metadata.name for p in decision.preemption.cleared] == cleared

@@ -120,7 +120,6 @@ def test_waiting_is_measured() -> None:
     framework = frame("1.36", plugin("A", **answers(permit=(WAIT, 5))), services=services)
     framework.run_permit(CycleState(), POD, "n1")
     waiting = framework.handle.waiting_pod("default/p")
-    assert waiting is not None
     waiting.allow("A")
     assert framework.wait_on_permit(POD) is None
     assert ("permit_waited", "Success", 0.0) in recorder.told
@@ -259,7 +258,6 @@ def test_a_cancelled_pod_fails_with_the_cause() -> None:
     framework.run_pre_bind_pre_flight(state, POD, "n1")
     state.cancellation.cancel("preempted by DefaultPreemption")
     status = framework.run_pre_bind(state, POD, "n1")
-    assert status is not None
     assert status.message.endswith(": preempted by DefaultPreemption")
 
 

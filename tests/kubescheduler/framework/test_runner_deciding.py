@@ -252,7 +252,6 @@ def test_an_error_of_filter_names_the_plugin(release: str, text: str) -> None:
 def test_pending_is_a_rejection_in_1_36(release: str, code: Code) -> None:
     """1.20 does not know it."""
     status = filtered(release, A=Status(Code.Pending, ("later",)))
-    assert status is not None
     assert status.code is code
 
 
@@ -306,7 +305,6 @@ def test_a_nominated_pod_that_cannot_be_added(release: str) -> None:
     framework, there = with_node(release, made)
     framework.handle.cache.nominate(make_pod("other"), "n1")
     status = framework.run_filter_with_nominated(CycleState(), POD, there)
-    assert status is not None
     assert status.message == 'running AddPod on PreFilter plugin "A": u'
 
 
@@ -425,7 +423,6 @@ def test_faults(release: str, made: Any, text: str) -> None:
     """Scores that fail or leave their range end the attempt."""
     framework, nodes = framed(release, made)
     status = framework.run_score(CycleState(), POD, nodes).status
-    assert status is not None
     assert (status.code, status.message) == (Code.Error, text)
 
 

@@ -335,7 +335,7 @@ def test_preferred(nodes: int, cpu: int) -> None:
 def test_one_after_the_other() -> None:
     """What several choosers leave is drawn, and a seed draws it again."""
     options = [EO0, EO1, EO1B]
-    drawn = {chosen(options, [most_pods], random.Random(seed)).group for seed in range(20)}  # type: ignore[union-attr]
+    drawn = {chosen(options, [most_pods], random.Random(seed)).group for seed in range(20)}
     assert drawn == {"eo1", "eo1b"}
     assert chosen([], [most_pods], random.Random(0)) is None
 

@@ -173,10 +173,8 @@ def test_what_fits_nowhere_keeps_its_budget_closed() -> None:
     full = [owned("ReplicaSet", "api", f"api-{at}", node="bc"[at], cpu=4) for at in range(2)]
     result = ks.drain(_cluster(*pods, *full, budget("web", "web", minAvailable=1)), "a")
     [nowhere], [blocked] = result.nowhere, result.blocked
-    assert nowhere.now is not None
     assert blocked.why == f"{nowhere.now.key} is not ready"
     evidence = result.evidence(nowhere.pod.key)
-    assert evidence is not None
     assert evidence.reasons()["b"] == ["Insufficient cpu"]
     assert "add one more node like b" in [hint.text for hint in result.hints[nowhere.now.key]]
     text = str(result)

@@ -48,7 +48,6 @@ def test_an_order_holds_and_none_is_missed() -> None:
     for seed in range(24):
         cluster, nodes = drained_cluster(seed)
         order = ks.drain(cluster, nodes, order=True, force=True, ignore_daemonsets=True).order
-        assert order is not None
         found[order.complete] += 1
         if order.complete:
             assert sorted(node for batch in order.batches for node in batch) == sorted(nodes)
@@ -70,7 +69,6 @@ def test_upgrades_hold_and_none_is_missed() -> None:
         how: dict[str, Any] = {"order": True, "force": True, "kubernetes_upgrade": "1.35:1.36", "surge": more}
         result = ks.drain(cluster, nodes, shape=shape if more else None, **how)
         order = result.order
-        assert order is not None
         found[bool(more), order.complete] += 1
         with_more = cluster.node("more-1", cpu=4, memory="8Gi") if more else cluster
         if order.complete:
@@ -111,9 +109,7 @@ def test_nodes_that_come_first(cpu: int, asked: dict[str, Any], batches: Any, ca
     shape = {"name": "new", "cpu": cpu, "memory": "8Gi"}
     how = {"order": True, "ignore_daemonsets": True, "surge": 1, **asked}
     result = ks.drain(_full_nodes(), "a", "b", shape=shape, **how)
-    assert result.order is not None
     assert result.order.batches == batches
-    assert result.surge is not None
     assert result.to_dict()["surge"]["canGo"] is can_go
     assert [name.partition("-")[0] for name in result.surge.nodes] == ["new"] * how["surge"]
     said = {
@@ -146,7 +142,6 @@ def test_daemon_sets_without_a_pod_have_one_on_nodes_that_come_first(agent: str,
     shape = {"name": "new", "cpu": 3, "memory": "8Gi"}
     for upgrade in (None, "1.35:1.36"):
         result = ks.drain(cluster, "a", order=True, surge=1, shape=shape, kubernetes_upgrade=upgrade)
-        assert result.order is not None
         assert result.order.complete is complete
 
 
@@ -172,7 +167,6 @@ def test_another_order_than_that_of_the_names() -> None:
     leads = owned("ReplicaSet", "lead", "lead-1", node="b", cpu=1, labels={"app": "lead"})
     follows = owned("ReplicaSet", "follow", "follow-1", node="a", cpu=1, spec=beside("lead"))
     order = ks.drain(ks.Cluster(release="1.36").add([*hosts, leads, follows]), "a", "b", order=True).order
-    assert order is not None
     assert order.batches == (("b",), ("a",))
 
 
@@ -188,7 +182,6 @@ def test_an_order_is_played_from_its_beginning() -> None:
     for seed in range(5):
         result = ks.drain(cluster, "b", "a", order=True, tie_break="random", seed=seed, policy=policy)
         order = result.order
-        assert order is not None
         assert not order.proven
         assert not result.nowhere
         if order.complete:
@@ -219,7 +212,6 @@ def test_batches() -> None:
         there = cluster.add(budgets) if budgets else cluster
         for batch, steps in ((1, 4), (2, 2), (3, 2), (4, 1)):
             order = ks.drain(there, *"abcd", order=True, batch=batch).order
-            assert order is not None
             assert len(order.batches) == steps
             assert max(map(len, order.batches)) <= batch
             assert _holds(there, list("abcd"), list(order.batches))
@@ -251,7 +243,6 @@ def test_what_makes_every_order_impossible(things: list[dict[str, Any]], text: s
     cluster = ks.Cluster(release="1.36").node("a", cpu=4).node("b", cpu=4).add([web, *things])
     result = ks.drain(cluster, "a", order=True)
     order = result.order
-    assert order is not None
     assert order.proven
     assert order.steps == 0
     assert not result.fine
@@ -266,7 +257,6 @@ def test_one_more_node_is_said_of_all_pods_alike() -> None:
     pods = [owned("ReplicaSet", "web", f"web-{at}", node="ab"[at], cpu=3) for at in range(2)]
     cluster = ks.Cluster(release="1.36").node("a", cpu=4).node("b", cpu=4).add(pods)
     order = ks.drain(cluster, "a", "b", order=True).order
-    assert order is not None
     assert [each.opens for each in order.obstacles] == ["add one more node like a (2 for all pods alike)"]
     assert not ks.drain(cluster.node("c", cpu=4), "a", "b", order=True).fine
     assert ks.drain(cluster.node("c", cpu=4).node("d", cpu=4), "a", "b", order=True).fine
@@ -300,7 +290,6 @@ def test_volumes_that_stay_and_volumes_that_are_made_anew() -> None:
     """A claim that is bound in another zone is in the way whatever comes; one that goes with its pod is not."""
     bound = _with_volume({"name": "d", "persistentVolumeClaim": {"claimName": "web-0-data"}}, [])
     order = ks.drain(bound, "a", order=True).order
-    assert order is not None
     assert (order.proven, order.steps) == (True, 0)
     assert "didn't match PersistentVolume's node affinity" in order.obstacles[0].text
     template = {"spec": {**VOLUME, "resources": {"requests": {"storage": "1Gi"}}}}
@@ -308,7 +297,6 @@ def test_volumes_that_stay_and_volumes_that_are_made_anew() -> None:
     order = ks.drain(
         _with_volume({"name": "data", "ephemeral": {"volumeClaimTemplate": template}}, [owner]), "a", order=True
     ).order
-    assert order is not None
     assert order.batches == (("a",),)
 
 
@@ -318,7 +306,6 @@ def test_what_is_not_proven_is_not_said_to_be(monkeypatch: pytest.MonkeyPatch) -
     pods = [owned("ReplicaSet", "web", f"web-{at}", node="ab"[at], cpu=3) for at in range(2)]
     cluster = ks.Cluster(release="1.36").node("a", cpu=4).node("b", cpu=4).node("c", cpu=4).add(pods)
     order = ks.drain(cluster, "a", "b", order=True).order
-    assert order is not None
     assert (order.batches, order.left, order.proven) == ((("a",),), ("b",), False)
     assert "does not prove" in order.sentence()
     assert order.obstacles[0].text.startswith("it fits nowhere then: 0/3 nodes are available")

@@ -80,7 +80,6 @@ def test_every_pod_is_accounted_for(release: str) -> None:
         assert "Insufficient cpu" in moved.message
         assert moved.now is not None
         decision = found.evidence(moved.pod.key)
-        assert decision is not None
         assert decision.reasons() == {"a1": ["Insufficient cpu"]}
         assert found.hints[moved.now.key]
 

@@ -74,8 +74,6 @@ def test_pods(release: str) -> None:
     spec["affinity"]["nodeAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"] = preferred
     [pod] = cluster(release).pods_from(daemon_set(**spec))
     affinity = pod.spec.affinity
-    assert affinity is not None
-    assert affinity.node_affinity is not None
     assert affinity.node_affinity.required is not None
     [term] = affinity.node_affinity.required
     assert [(field.key, field.operator, field.values) for field in term.match_fields] == [

@@ -260,7 +260,6 @@ def test_each_pod_gets_a_resource_claim_of_its_template() -> None:
             "train-2-gpu": False,
         }
         pod = scheduler.cluster.find_pod("train-0")
-        assert pod is not None
         assert pod.resource_claim_statuses[0].resource_claim_name == "train-0-gpu"
 
 

@@ -362,7 +362,6 @@ def test_claims_are_bound_with_their_pod(release: str) -> None:
     bound = cache.objects.persistent_volume_claims["default", "one"]
     assert (bound.volume_name, bound.phase) == ("v", "Bound")
     claim_ref = cache.objects.persistent_volumes["v"].claim_ref
-    assert claim_ref is not None
     assert claim_ref.name == "one"
 
 

@@ -227,8 +227,6 @@ def test_pods_of_a_trace(tmp_path: Path) -> None:
     assert (a.metadata.labels, b.metadata.labels) == (FrozenMap({"app": "ls"}), FrozenMap({"app": "be"}))
     assert b.spec.containers[0].requests["nvidia.com/gpu"] == 2000
     affinity = b.spec.affinity
-    assert affinity is not None
-    assert affinity.node_affinity is not None
     assert affinity.node_affinity.required is not None
     assert affinity.node_affinity.required[0].match_expressions[0].values == ("V100", "P100")
     assert [obj.metadata.name for obj in workload.objects] == ["be", "ls"]

@@ -382,7 +382,6 @@ def test_extended_resources_are_claimed() -> None:
     assert named["resourceClaimName"] == claim.metadata.name
     assert [mapping["resourceName"] for mapping in named["requestMappings"]] == ["example.com/gpu"]
     assert here.api.asked == [("create", "p-extended-resources"), ("update", claim.metadata.name)]
-    assert claim.allocation is not None
     assert [device.device for device in claim.allocation.devices] == ["g", "h"]
     other = here.cache.info(pod_with(name="q", requests=resources(**{"example.com/gpu": 1})))
     verdict = here.plugin.check.check(other, here.cache.snapshot())
@@ -499,6 +498,5 @@ def test_an_allocation_keeps_the_tolerations_of_its_request() -> None:
     here.plugin.reserve(here.state, pod, "a")
     here.plugin.pre_bind(here.state, pod, "a")
     allocation = here.claim().allocation
-    assert allocation is not None
     assert [device.tolerations for device in allocation.devices] == [tolerations, tolerations]
     assert decode_object(encode_object(here.claim())) == here.claim()

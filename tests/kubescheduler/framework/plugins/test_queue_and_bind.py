@@ -78,5 +78,4 @@ def test_without_a_client_all_is_well() -> None:
 def test_a_refusal_is_an_error() -> None:
     """With the API's text."""
     status = default_binder(None, handle(Client("no such node"))).bind(CycleState(), make_pod(), "n1")
-    assert status is not None
     assert (status.code, status.message) == (Code.Error, "no such node")

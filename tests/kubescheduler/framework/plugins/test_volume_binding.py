@@ -104,7 +104,6 @@ def test_where_it_takes_part() -> None:
     assert old.scoring is None
     assert old.filter_alone == new.plugin.filter_alone == "not found"
     scoring, info = new.plugin.scoring, new.cache.info(claiming("c"))
-    assert scoring is not None
     assert not scoring.pre_score(info, new.cache.snapshot())
     assert scoring.map(info, new.cache.snapshot()).tolist() == [0, 0]
     assert not new.plugin.check.applies(new.cache.info(claiming()))
@@ -122,7 +121,6 @@ def test_gates() -> None:
     world = VolumeBindingSetup.of("1.36", *STORAGE, CSIDriver(ObjectMeta("d.io"), storage_capacity=True))
     info, snapshot = world.cache.info(claiming("d")), world.cache.snapshot()
     scoring = volume_binding_1_36(None, handle(world, StorageCapacityScoring=True)).scoring
-    assert scoring is not None
     assert scoring.pre_score(info, snapshot)
     assert not scoring.pre_score(world.cache.info(claiming("old")), snapshot)
     plain = volume_binding_1_20(None, handle(world)).check.check(info, snapshot)
@@ -150,13 +148,10 @@ def test_capacity_priority() -> None:
     world = VolumeBindingSetup.of("1.36", *STORAGE)
     info, snapshot = world.cache.info(claiming("c")), world.cache.snapshot()
     old, new = (make(None, handle(world)).scoring for make in (volume_binding_1_21, volume_binding_1_36))
-    assert old is not None
-    assert new is not None
     assert (old.pre_score(info, snapshot), new.pre_score(info, snapshot)) == (True, False)
     assert old.map(info, snapshot).tolist() == [0, 0]
     for make in (volume_binding_1_21, volume_binding_1_36):
         scoring = make(None, handle(world, VolumeCapacityPriority=True)).scoring
-        assert scoring is not None
         assert scoring.pre_score(info, snapshot)
         assert max(scoring.map(info, snapshot).tolist()) > 0
 
