@@ -19,7 +19,7 @@ from kubescheduler.core.decision import gave_up
 from kubescheduler.engine.framework_engine import FrameworkEngine
 from kubescheduler.engine.legacy_engine import LegacyEngine
 from kubescheduler.engine.spec import Engine, PodScheduler, cache_for, place, take_back
-from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Enabled, Point, Profile
+from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Enabled, Point
 from kubescheduler.hinting.node_proposals import (
     NodeGroup,
     another,
@@ -302,7 +302,7 @@ def _found(trials: Trials, *, pairs: bool, top: int | None, quick: bool) -> tupl
 LARGEST_WEIGHT = 1_000_000
 """No weight above is proposed."""
 
-ProfileEdit = Callable[[Profile], Profile]
+PluginsEdit = Callable[[Sequence[Enabled]], Iterable[Enabled]]
 
 
 def checks_off(trials: Trials) -> Iterator[Proposal]:
@@ -312,8 +312,8 @@ def checks_off(trials: Trials) -> Iterator[Proposal]:
         if name not in insists and any(mask.any() for mask in verdict.values()):
             legacy = isinstance(trials.engine, LegacyEngine)
             text = f"leave out the predicate {name}" if legacy else f"switch off the Filter plugin {name}"
-            edit = _without_predicate if legacy else partial(_without_plugin, scheduler=scheduler_of(trials))
-            yield Proposal("check", CONFIGURATION, name, text, 1.0, engine=partial(edit, name=name))
+            edit = partial(_without_check, name=name, scheduler=scheduler_of(trials))
+            yield Proposal("check", CONFIGURATION, name, text, 1.0, engine=edit)
 
 
 def mandatory(engine: Engine) -> frozenset[str]:
@@ -326,26 +326,23 @@ def scheduler_of(trials: Trials) -> str:
     return trials.pod.spec.scheduler_name or DEFAULT_SCHEDULER_NAME
 
 
-def _without_predicate(engine: Engine, name: str) -> Engine:
-    assert isinstance(engine, LegacyEngine)
-    kept = tuple(predicate for predicate in engine.algorithm.predicates if predicate.name != name)
-    return msgspec.structs.replace(engine, algorithm=msgspec.structs.replace(engine.algorithm, predicates=kept))
-
-
-def _without_plugin(engine: Engine, name: str, scheduler: str) -> Engine:
-    def edit(profile: Profile) -> Profile:
-        plugins = dict(profile.plugins)
-        for point in (Point.FILTER, Point.PRE_FILTER):
-            plugins[point] = tuple(entry for entry in plugins.get(point, ()) if entry.name != name)
-        return msgspec.structs.replace(profile, plugins=plugins)
-
-    return _with_profile(engine, scheduler, edit)
-
-
-def _with_profile(engine: Engine, scheduler: str, edit: ProfileEdit) -> Engine:
+def _without_check(engine: Engine, name: str, scheduler: str) -> Engine:
+    if isinstance(engine, LegacyEngine):
+        kept = tuple(predicate for predicate in engine.algorithm.predicates if predicate.name != name)
+        return msgspec.structs.replace(engine, algorithm=msgspec.structs.replace(engine.algorithm, predicates=kept))
     assert isinstance(engine, FrameworkEngine)
-    profiles = (edit(one) if one.scheduler_name == scheduler else one for one in engine.config.profiles)
-    return msgspec.structs.replace(engine, config=msgspec.structs.replace(engine.config, profiles=tuple(profiles)))
+    points = (Point.FILTER, Point.PRE_FILTER)
+    return _with_plugins(engine, scheduler, points, lambda entries: [each for each in entries if each.name != name])
+
+
+def _with_plugins(engine: FrameworkEngine, scheduler: str, points: Iterable[Point], edit: PluginsEdit) -> Engine:
+    """The engine with other plugins at some points of one profile."""
+    profiles = {one.scheduler_name: one for one in engine.config.profiles}
+    plugins = profiles[scheduler].plugins
+    changed = {**plugins, **{at: tuple(edit(plugins.get(at, ()))) for at in points}}
+    profiles[scheduler] = msgspec.structs.replace(profiles[scheduler], plugins=changed)
+    config = msgspec.structs.replace(engine.config, profiles=tuple(profiles.values()))
+    return msgspec.structs.replace(engine, config=config)
 
 
 # --- weights -------------------------------------------------------------------------------
@@ -370,9 +367,8 @@ def weights(trials: Trials) -> Iterator[Proposal]:
         if nearest is not None:
             size = abs(nearest - weight) / max(nearest, weight)
             text = f"weigh {name} {nearest} instead of {weight}"
-            legacy = isinstance(trials.engine, LegacyEngine)
-            edit = _weighed_priority if legacy else partial(_weighed_plugin, scheduler=scheduler_of(trials))
-            yield Proposal("weight", CONFIGURATION, name, text, size, engine=partial(edit, name=name, weight=nearest))
+            edit = partial(_weighed, name=name, weight=nearest, scheduler=scheduler_of(trials))
+            yield Proposal("weight", CONFIGURATION, name, text, size, engine=edit)
 
 
 def winning_weight(scores: IntArray, rest: IntArray, ahead: IntArray, at: int, weight: int) -> int | None:
@@ -391,22 +387,17 @@ def winning_weight(scores: IntArray, rest: IntArray, ahead: IntArray, at: int, w
     return None if low > high else min(max(weight, low), high)
 
 
-def _weighed_priority(engine: Engine, name: str, weight: int) -> Engine:
-    assert isinstance(engine, LegacyEngine)
-    changed = tuple(
-        msgspec.structs.replace(one, weight=weight) if one.config.name == name else one
-        for one in engine.algorithm.priorities
-    )
-    return msgspec.structs.replace(engine, algorithm=msgspec.structs.replace(engine.algorithm, priorities=changed))
-
-
-def _weighed_plugin(engine: Engine, name: str, weight: int, scheduler: str) -> Engine:
-    def edit(profile: Profile) -> Profile:
-        entries = profile.plugins.get(Point.SCORE, ())
-        changed = tuple(Enabled(name, weight) if entry.name == name else entry for entry in entries)
-        return msgspec.structs.replace(profile, plugins={**profile.plugins, Point.SCORE: changed})
-
-    return _with_profile(engine, scheduler, edit)
+def _weighed(engine: Engine, name: str, weight: int, scheduler: str) -> Engine:
+    if isinstance(engine, LegacyEngine):
+        changed = tuple(
+            msgspec.structs.replace(one, weight=weight) if one.config.name == name else one
+            for one in engine.algorithm.priorities
+        )
+        return msgspec.structs.replace(engine, algorithm=msgspec.structs.replace(engine.algorithm, priorities=changed))
+    assert isinstance(engine, FrameworkEngine)
+    weighed = Enabled(name, weight)
+    edit = lambda entries: [weighed if each.name == name else each for each in entries]  # noqa: E731
+    return _with_plugins(engine, scheduler, (Point.SCORE,), edit)
 
 
 LONGEST = 100

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -74,9 +75,8 @@ def _legacy(spec: EngineSpec, weights: Weights, notice: Notice) -> LegacyEngine:
         source, policy = "", _policy_of_provider(spec, known)
     else:
         source, document = found
-        policy = _sourced(
-            source, lambda: rules.parse(document, release=spec.release, strict=spec.strict, every_problem=True)
-        )
+        with faults_at(source):
+            policy = rules.parse(document, release=spec.release, strict=spec.strict, every_problem=True)
         for note in policy.notes:
             notice(f"{source}: {note}")
     entries = policy.priorities
@@ -85,7 +85,8 @@ def _legacy(spec: EngineSpec, weights: Weights, notice: Notice) -> LegacyEngine:
         entries = _entries(known, names)
     _check_names(weights, {*known.priorities, *(entry.name for entry in entries)}, spec.release, "priority")
     weighted = attrs.evolve(policy, priorities=_weighted(entries, weights))
-    algorithm = _sourced(source, lambda: algorithm_from_policy(spec, weighted, every_problem=True))
+    with faults_at(source) if source else nullcontext():
+        algorithm = algorithm_from_policy(spec, weighted, every_problem=True)
     return LegacyEngine(algorithm if config is None else configured(algorithm, config), spec.release_view())
 
 
@@ -121,14 +122,6 @@ def _weighted(entries: Iterable[PriorityPolicy], weights: Weights) -> tuple[Prio
         else:
             by_name.pop(name, None)
     return tuple(by_name.values())
-
-
-def _sourced(source: str, make: Any) -> Any:
-    """What ``make`` returns; faults of a file begin with its name."""
-    try:
-        return make()
-    except ConfigError as error:
-        raise ConfigError(f"{source}: {problem}" if source else problem for problem in error.problems) from error
 
 
 # --- profiles ------------------------------------------------------------------------------------

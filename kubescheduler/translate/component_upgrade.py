@@ -9,23 +9,20 @@ from typing import Any
 import msgspec
 
 from clusterstate.errors import ConfigError, faults_at
-from kubescheduler.config.component_format import FIT, ComponentFormat
+from kubescheduler.config.component_format import ComponentFormat
 from kubescheduler.config.config_schema import CONFIGURATION, KIND, V1, V1ALPHA2, Written
 from kubescheduler.config.format_1_36 import GONE
 from kubescheduler.config.go_decoding import GoDecoder, behind_notes, show_path, twice_problems, unknown_problem
 from kubescheduler.config.load_config import component_config_from, default_config, read_written
-from kubescheduler.extender.config import ExtenderConfig
-from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Point, Profile, SchedulerConfig
-from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitArgs
+from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Point, SchedulerConfig
 from kubescheduler.framework.plugins.plugin_record import args_keys, points_by_plugin
-from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
 from kubescheduler.releases.lookup import release_named, steps_between
 from kubescheduler.releases.names import number
 from kubescheduler.releases.release import Release
-from kubescheduler.translate.emphasis import KEPT, NOT_SCORES, SPREAD, Suggestion, extender_parts, judge, kept_note
+from kubescheduler.translate.emphasis import KEPT, SPREAD, Suggestion, judge, kept_note
 from kubescheduler.translate.nearest_profile import IN_TREE_LIMITS
-from kubescheduler.translate.policy_entries import LIST, SYSTEM, strategy_role
-from kubescheduler.translate.policy_source import ROLES, profile_emphasis
+from kubescheduler.translate.policy_entries import LIST, SYSTEM
+from kubescheduler.translate.policy_source import profile_emphasis
 from kubescheduler.translate.process_upgrade import settings_for, target_process, with_settings
 from kubescheduler.translate.profile_upgrade import LEAST_PLUGIN, OldProfile, upgraded_profile
 from kubescheduler.translate.translation_model import (
@@ -33,9 +30,7 @@ from kubescheduler.translate.translation_model import (
     Note,
     NoteKind,
     ProfileShares,
-    Role,
     Translation,
-    WeightedScore,
     WithOrigin,
     default_weights,
     format_of,
@@ -48,32 +43,9 @@ from kubescheduler.translate.translation_model import (
 )
 
 
-def configured_emphasis(profile: Profile, extenders: Sequence[ExtenderConfig]) -> Emphasis:
-    """Of a completed profile's Score plugins where NodeResourcesFit scores, and the extenders that do."""
-    args = dict(profile.plugin_config)
-    scores = [plugin for plugin in profile.plugins.get(Point.SCORE, ()) if plugin.name not in NOT_SCORES]
-    parts = [
-        WeightedScore(plugin.name, plugin.weight or 1, *_role(plugin.name, args.get(plugin.name))) for plugin in scores
-    ]
-    return Emphasis((*parts, *extender_parts(extenders)))
-
-
-def _role(name: str, args: Any) -> tuple[Role, str]:
-    if name == FIT:
-        strategy = args.scoring_strategy if isinstance(args, NodeResourcesFitArgs) else None
-        return (Role.SPREADS, "LeastAllocated") if strategy is None else (strategy_role(strategy), strategy.type)
-    if name == SPREAD:
-        given = args if isinstance(args, PodTopologySpreadArgs) else PodTopologySpreadArgs()
-        listed = given.defaulting_type == LIST
-        return Role.SPREADS if not listed or given.default_constraints else Role.OTHER, LIST if listed else SYSTEM
-    return ROLES.get(name, Role.OTHER), ""
-
-
-def emphases(config: SchedulerConfig, weights: Mapping[str, int]) -> list[Emphasis]:
-    """Of each profile. weights: of the scores that run by default in the release and the version."""
-    if LEAST_PLUGIN in weights:
-        return [profile_emphasis(_with_weights(profile), config.extenders) for profile in config.profiles]
-    return [configured_emphasis(profile, config.extenders) for profile in config.profiles]
+def emphases(config: SchedulerConfig) -> list[Emphasis]:
+    """Of each profile."""
+    return [profile_emphasis(profile, config.extenders, 1) for profile in config.profiles]
 
 
 # --- into a translation --------------------------------------------------------------------
@@ -83,9 +55,7 @@ def with_shares(translation: Translation, before: Sequence[Emphasis], after: Sch
     """The translation with the shares of the first profile as its own, and those of the others behind."""
     shares = [
         ProfileShares(profile.scheduler_name, old, new)
-        for profile, old, new in zip(
-            after.profiles, before, emphases(after, default_weights(format_of(translation.release))), strict=False
-        )
+        for profile, old, new in zip(after.profiles, before, emphases(after), strict=False)
     ]
     if not shares:
         return translation
@@ -218,7 +188,7 @@ def upgraded(
     )
     settings = settings_for(target_process(to), settings_said(document, before), lambda key: key)
     result = with_settings(translation, settings)
-    result = with_shares(result, _emphases_before(document, before, weights), _checked(result, name))
+    result = with_shares(result, _emphases_before(document, before), _checked(result, name))
     result = msgspec.structs.replace(result, notes=grouped((*result.notes, *emphasis_notes(result))))
     if keep_emphasis:
         old_shares = [shares.before for shares in result.shares]
@@ -235,18 +205,10 @@ def settings_said(document: Mapping[str, Any], before: Release) -> dict[str, Any
     return said
 
 
-def _emphases_before(document: Mapping[str, Any], before: Release, weights: Mapping[str, int]) -> list[Emphasis]:
+def _emphases_before(document: Mapping[str, Any], before: Release) -> list[Emphasis]:
     """Of each profile, in the release that reads the document."""
     form = before.framework_rules.component
-    return emphases(component_config_from(document, form, all_problems=False, points=_points(document, form)), weights)
-
-
-def _with_weights(profile: Profile) -> Profile:
-    """A score without a weight has weight 1."""
-    scores = tuple(
-        msgspec.structs.replace(plugin, weight=plugin.weight or 1) for plugin in profile.plugins.get(Point.SCORE, ())
-    )
-    return msgspec.structs.replace(profile, plugins={**profile.plugins, Point.SCORE: scores})
+    return emphases(component_config_from(document, form, all_problems=False, points=_points(document, form)))
 
 
 def _name(profile: Any, at: int) -> WithOrigin:

@@ -11,6 +11,7 @@ import msgspec
 from algorithmprovider import DEFAULT_PROVIDER
 from algorithmprovider.registry import Registry
 from clusterstate.errors import ConfigError, RegistryError, faults_at, nearest
+from kubescheduler.config.component_format import FIT
 from kubescheduler.config.config_schema import COMPONENT_EXTENDER, KIND
 from kubescheduler.config.config_text import configmap_policy, parse_document
 from kubescheduler.config.policy_1_16 import UNREAD
@@ -24,12 +25,13 @@ from kubescheduler.config.policy_model import Policy, PolicyFault, checked_polic
 from kubescheduler.extender.config import ExtenderConfig
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Point, Profile
 from kubescheduler.framework.document_schema import written
+from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitArgs
 from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
 from kubescheduler.framework.plugins.resource_scores import RequestedToCapacityRatioArgs
 from kubescheduler.framework.plugins.services import ServiceAffinityArgs
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.releases.release import LegacyRules, Release
-from kubescheduler.translate.emphasis import SPREAD, UNWEIGHED, extender_parts, policy_emphasis
+from kubescheduler.translate.emphasis import NOT_SCORES, SPREAD, UNWEIGHED, extender_parts, policy_emphasis
 from kubescheduler.translate.policy_entries import (
     GATE,
     LIST,
@@ -41,6 +43,7 @@ from kubescheduler.translate.policy_entries import (
     provider_items_as_plugins,
     role_of,
     selected_as_plugins,
+    strategy_role,
 )
 from kubescheduler.translate.translation_model import (
     EXTENDER_SCALE,
@@ -331,13 +334,14 @@ def emphasis_before(source: Source) -> Emphasis:
     return policy_emphasis(source.priorities, source.policy.extenders)
 
 
-def profile_emphasis(profile: Profile, extenders: Sequence[ExtenderConfig]) -> Emphasis:
-    """Of a profile's Score plugins, and the extenders that score."""
+def profile_emphasis(profile: Profile, extenders: Sequence[ExtenderConfig], unsaid: int = 0) -> Emphasis:
+    """Of a profile's Score plugins, and the extenders that score. unsaid: the weight of plugins without one."""
     args = dict(profile.plugin_config)
-    scores = [plugin for plugin in profile.plugins.get(Point.SCORE, ()) if plugin.name not in UNWEIGHED]
+    left_out = (*UNWEIGHED, *NOT_SCORES)
+    scores = [plugin for plugin in profile.plugins.get(Point.SCORE, ()) if plugin.name not in left_out]
     beside = any(plugin.name in SELECTOR_SPREADING for plugin in scores)
     parts = [
-        WeightedScore(plugin.name, plugin.weight, *_role(plugin.name, args.get(plugin.name), beside=beside))
+        WeightedScore(plugin.name, plugin.weight or unsaid, *_role(plugin.name, args.get(plugin.name), beside=beside))
         for plugin in scores
     ]
     return Emphasis((*parts, *extender_parts(extenders)))
@@ -345,9 +349,14 @@ def profile_emphasis(profile: Profile, extenders: Sequence[ExtenderConfig]) -> E
 
 def _role(name: str, args: Any, *, beside: bool) -> tuple[Role, str]:
     """beside: another plugin spreads the pods of services, so that PodTopologySpread has no constraints by default."""
+    if name == FIT:
+        strategy = args.scoring_strategy if isinstance(args, NodeResourcesFitArgs) else None
+        return (Role.SPREADS, "LeastAllocated") if strategy is None else (strategy_role(strategy), strategy.type)
     if name == SPREAD:
-        listed = beside or (isinstance(args, PodTopologySpreadArgs) and args.defaulting_type == LIST)
-        return (Role.OTHER, LIST) if listed else (Role.SPREADS, SYSTEM)
+        given = args if isinstance(args, PodTopologySpreadArgs) else PodTopologySpreadArgs()
+        if given.defaulting_type != LIST and not beside:
+            return Role.SPREADS, SYSTEM
+        return Role.SPREADS if given.default_constraints else Role.OTHER, LIST
     if isinstance(args, RequestedToCapacityRatioArgs):
         return role_of(args.shape), ""
     if isinstance(args, ServiceAffinityArgs):
