@@ -136,14 +136,17 @@ def pod_document(names: Sequence[str], pod: PodComparison) -> dict[str, Any]:
         "runsOn": pod.runs_on,
         "moved": pod.moved,
         "cause": str(pod.cause),
-        "outcomes": [{"column": name, **_outcome(outcome)} for name, outcome in zip(names, pod.outcomes, strict=True)],
+        "outcomes": [
+            {"column": name, **outcome_document(outcome)} for name, outcome in zip(names, pod.outcomes, strict=True)
+        ],
         "changes": [
             {"column": name, **change_document(change)} for name, change in zip(names[1:], pod.changes, strict=True)
         ],
     }
 
 
-def _outcome(outcome: Outcome) -> dict[str, Any]:
+def outcome_document(outcome: Outcome) -> dict[str, Any]:
+    """Where a pod goes in one column."""
     return {
         "host": outcome.host,
         "total": outcome.total,
@@ -153,6 +156,7 @@ def _outcome(outcome: Outcome) -> dict[str, Any]:
         "nodes": outcome.nodes,
         "message": outcome.message,
         "error": outcome.error,
+        "tried": outcome.tried,
         "evicts": list(outcome.evicts),
         "evictsFrom": outcome.evicts_from,
     }

@@ -71,16 +71,11 @@ class RealChoices(msgspec.Struct, frozen=True, eq=False):
         real = Outcome(host=node, nodes=decision.nodes_total, message=message)
         rooms = rooms_of(decision)
         room = choice_of(rooms)
-        ours = Outcome(
-            host=decision.host,
+        ours = Outcome.of(
+            decision,
             tied=tied,
             total=int(decision.totals.max()) if tied and len(decision.totals) else None,
-            fits=len(decision.feasible),
-            nodes=decision.nodes_total if decision.tried else 0,
-            message=decision.message,
             notes=() if decision.host is not None else decision.notes,
-            error=decision.error is not None and decision.tried,
-            tried=decision.tried,
             evicts=tuple(sorted(room.victims)),
             evicts_from=room.node,
         )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import Self
+from typing import Any, Self
 
 import attrs
 import msgspec
 
 from clusterstate.errors import nearest
+from kubescheduler.core.decision import Decision
 
 STAYS = True
 """Pods of the cause do not go elsewhere: their node is the same, or none, or chance, or nothing was compared."""
@@ -103,6 +104,19 @@ class Outcome(msgspec.Struct, frozen=True):
     """The keys of the pods that preemption would take from ``evicts_from``."""
     evicts_from: str | None = None
     """The node that preemption would make room on."""
+
+    @classmethod
+    def of(cls, decision: Decision, **more: Any) -> Self:
+        """What a decision says; more: what has to be worked out."""
+        return cls(
+            host=decision.host,
+            fits=len(decision.feasible),
+            nodes=decision.nodes_total if decision.tried else 0,
+            message=decision.message,
+            error=decision.error is not None and decision.tried,
+            tried=decision.tried,
+            **more,
+        )
 
 
 Sentences = tuple[tuple[str, str], ...]

@@ -319,19 +319,9 @@ class Run:
             if total == best:
                 names = self._names(track, decision, feasible[totals == best])
         notes = decision.notes if host is None or decision.from_kept_ranking else ()
-        return Outcome(
-            host=host,
-            tied=names,
-            total=total,
-            fits=len(feasible),
-            nodes=decision.nodes_total if decision.tried else 0,
-            message=decision.message,
-            notes=(*notes, *went_on_without(decision, True)),
-            error=decision.error is not None and decision.tried,
-            tried=decision.tried,
-            evicts=tuple(pod.key for pod in found.victims),
-            evicts_from=found.node,
-        )
+        evicts = tuple(pod.key for pod in found.victims)
+        notes = (*notes, *went_on_without(decision, True))
+        return Outcome.of(decision, tied=names, total=total, notes=notes, evicts=evicts, evicts_from=found.node)
 
     def _names(self, track: Track, decision: Decision, rows: IntArray) -> Sequence[str]:
         """Sorted names; many pods have the same ties, of which the rows are kept once."""

@@ -16,8 +16,8 @@ from clusterstate.errors import ConfigError, InputError, listed
 from clusterstate.objects import Pod
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.comparison.comparing import compare
-from kubescheduler.comparison.comparison import Comparison, headline
-from kubescheduler.comparison.outcomes import Cause, Outcome, PodComparison
+from kubescheduler.comparison.comparison import Comparison, headline, outcome_document
+from kubescheduler.comparison.outcomes import Cause, PodComparison
 from kubescheduler.comparison.release_steps import TimelineMove, timeline
 from kubescheduler.comparison.running_pods import ALL, RunningPods, running_pods, without
 from kubescheduler.engine.engine_flags import newest_gates
@@ -239,28 +239,13 @@ def _pod(ids: list[str], pod: PodComparison) -> dict[str, Any]:
         "workload": pod.workload,
         "runsOn": pod.runs_on,
         "hosts": {letter: outcome.host for letter, outcome in zip(ids, pod.outcomes, strict=True)},
-        "outcomes": {letter: _outcome(outcome) for letter, outcome in zip(ids, pod.outcomes, strict=True)},
+        "outcomes": {letter: outcome_document(outcome) for letter, outcome in zip(ids, pod.outcomes, strict=True)},
         "causes": [
             {"side": letter, "name": str(change.cause), "meaning": change.cause.meaning, "text": change.text}
             for letter, change in zip(ids[1:], pod.changes, strict=True)
         ],
         "moved": pod.moved,
         "differs": pod.differs,
-    }
-
-
-def _outcome(outcome: Outcome) -> dict[str, Any]:
-    return {
-        "host": outcome.host,
-        "total": outcome.total,
-        "ties": len(outcome.tied),
-        "fits": outcome.fits,
-        "nodes": outcome.nodes,
-        "message": outcome.message,
-        "error": outcome.error,
-        "tried": outcome.tried,
-        "evicts": list(outcome.evicts),
-        "evictsFrom": outcome.evicts_from,
     }
 
 
