@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 import msgspec
@@ -12,6 +12,7 @@ import numpy as np
 from clusterstate.changes import Reads
 from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.devices.device_demand import Demand, Outcomes, Timer, outcomes, unlimited
+from clusterstate.devices.device_inventory import Pool, inventory
 from clusterstate.devices.device_requests import EVERYTHING, DeviceFeatures
 from clusterstate.devices.device_search import INVALID_POOLS
 from clusterstate.devices.resource_claims import (
@@ -29,7 +30,7 @@ from clusterstate.devices.resource_claims import (
 )
 from clusterstate.footprint import Footprint, spec_alone
 from clusterstate.growable import Mask
-from clusterstate.objects import ResourceClaim
+from clusterstate.objects import ResourceClaim, ResourceSlice
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.node_selection import node_affinity_mask
 from clusterstate.snapshot import Snapshot
@@ -240,9 +241,26 @@ def _device_needs(demand: Demand, snapshot: Snapshot, rules: DeviceRules) -> Ite
         alone = msgspec.structs.replace(demand, claims=(), delegated=((name, device_class),))
         parts[f"devices for {name} of {device_class}"] = alone
     parts["devices for all of them"] = demand
+    missing = f"too few of {devices_text(snapshot)}{_incomplete_text(snapshot, rules.features)}"
     for wanted, part in parts.items():
         fits = bool(outcomes(part, snapshot, rules.timer).fits[0])
-        yield Need(wanted, "them" if fits else f"too few of {devices_text(snapshot)}", fits)
+        yield Need(wanted, "them" if fits else missing, fits)
+
+
+def _incomplete_text(snapshot: Snapshot, features: DeviceFeatures) -> str:
+    """Which pools on a snapshot's one row give no devices as slices of them are missing; empty where there are none."""
+    layout = inventory(snapshot, features).layout
+    pools = [pool for pool in layout.pools[int(layout.codes_of(snapshot)[0])] if pool.incomplete]
+    said = (f"pool {pool.id} gives none: {_slices_text(pool, layout.slices)}" for pool in pools)
+    return f" ({', '.join(said)})" if pools else ""
+
+
+def _slices_text(pool: Pool, slices: Iterable[ResourceSlice]) -> str:
+    mine = [piece for piece in slices if (piece.driver, piece.pool) == (pool.driver, pool.name)]
+    newest = max(mine, key=lambda piece: piece.generation)
+    there = sum(piece.generation == newest.generation for piece in mine)
+    missing = newest.slice_count - there
+    return f"{missing} of the {newest.slice_count} slices of generation {newest.generation} missing"
 
 
 def claims_given_up(pod: PodInfo, snapshot: Snapshot, rules: DeviceRules) -> int:

@@ -211,6 +211,16 @@ def test_devices() -> None:
     )
 
 
+def test_a_pool_that_is_not_whole() -> None:
+    """It gives no devices, and is named with what is missing."""
+    whole = make_slice("a", gpu("g"), slice_count=3, generation=2)
+    other = make_slice("a", gpu("h"), slice_count=3, generation=2)
+    old = make_slice("a", gpu("old"), slice_count=1, generation=1)
+    objects = [device_class(), whole, other, old, device_claim("c", exactly("r"))]
+    found = text_of(Cluster([NODE], [], objects, view=READING), pod_with("c"), CANNOT_ALLOCATE, explain)
+    assert found.count("(pool gpu.example.com/a gives none: 1 of the 3 slices of generation 2 missing)") == 2
+
+
 ELSEWHERE = device_claim("c", allocation=allocated("b", "g", node_selector=on_nodes("b")))
 
 
