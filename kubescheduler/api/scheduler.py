@@ -186,7 +186,8 @@ class Scheduler(NotPickled):
         'ask for 2 cpu instead of 3'
         """
         refuse([*wrong_type("node", node, TEXT, "the name of a node"), *wrong_number("top", top, 1)])
-        return self.hint_search().hints(self._one_pod(pod, "hints"), node=node or "", top=top, pairs=pairs)
+        one = self._one_pod(pod, "hints")  # what comes with it is in the cluster before the search begins
+        return self.hint_search().hints(one, node=node or "", top=top, pairs=pairs)
 
     @in_turn
     def hint_search(self) -> HintSearch:

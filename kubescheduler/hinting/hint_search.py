@@ -409,6 +409,8 @@ OTHERS = {
     "size": "make a node larger",
     "node": "add one more node",
     "claim": "create the PersistentVolumeClaim",
+    "deviceClaim": "create the ResourceClaim",
+    "class": "create the class of a claim",
     "pod": "run a pod that it has to be near to",
     "eviction": "evict running pods",
 }

@@ -16,16 +16,25 @@ from clusterstate.growable import IntArray
 from clusterstate.manifests.annotations_1_4 import TAINTS_ANNOTATION
 from clusterstate.manifests.defaulting import derived_uid
 from clusterstate.objects import (
+    ClaimSpec,
     ClaimVolume,
     Container,
+    DeviceAsk,
+    DeviceClass,
+    DeviceRequest,
+    EphemeralVolume,
     FrozenMap,
     LabelSelector,
     Node,
     ObjectMeta,
+    OwnerReference,
     PersistentVolumeClaim,
     Pod,
     PodSpec,
     Requirement,
+    ResourceClaim,
+    ResourceClaimStatus,
+    StorageClass,
     Taint,
 )
 from clusterstate.selectors.pod_owners import is_daemon_pod
@@ -34,6 +43,7 @@ from clusterstate.volumes.claims import (
     BIND_COMPLETED_ANNOTATION,
     NO_PROVISIONER,
     WAIT_FOR_FIRST_CONSUMER,
+    claim_class,
     completed,
     provisioned,
 )
@@ -350,9 +360,15 @@ NODES_NEAR = 100
 
 
 def created(trials: Trials) -> list[Hint]:
-    """The hints of objects that are missing: the first way to have the claims, and the first node for a pod; and of
-    claims that are not bound yet."""
-    found = (missing_claims(trials), unfinished_claims(trials), missing_pods(trials))
+    """The hints of objects that are missing: the first way to have the claims, their classes, and the first node for a
+    pod; and of claims that are not bound yet."""
+    found = (
+        missing_claims(trials),
+        unfinished_claims(trials),
+        missing_device_claims(trials),
+        missing_classes(trials),
+        missing_pods(trials),
+    )
     return [hint for one in found for hint in islice(filter(None, map(trials.tried, one)), 1)]
 
 
@@ -391,6 +407,72 @@ def unfinished_claims(trials: Trials) -> Iterator[Proposal]:
         kinds = f"PersistentVolumeClaim{'s' * (len(found) > 1)}"
         text = f"complete the binding of the {kinds} {shown}: the annotation {BIND_COMPLETED_ANNOTATION} is missing"
         yield Proposal("claim", CLUSTER, shown, text, 1.0, created=tuple(map(completed, found)))
+
+
+def missing_device_claims(trials: Trials) -> Iterator[Proposal]:
+    """The ResourceClaims and ResourceClaimTemplates that the pod names and nobody has, for a device of each class."""
+    pod, known = trials.pod, trials.cache.objects
+    namespace, made = pod.metadata.namespace, {each.name for each in pod.resource_claim_statuses}
+    names: dict[str, str] = {}
+    statuses = list(pod.resource_claim_statuses)
+    for entry in pod.spec.resource_claims:
+        claim, template = entry.resource_claim_name, entry.resource_claim_template_name
+        if claim is not None and (namespace, claim) not in known.resource_claims:
+            names[claim] = f"ResourceClaim {namespace}/{claim}"
+        elif template and entry.name not in made and (namespace, template) not in known.resource_claim_templates:
+            own = f"{pod.metadata.name}-{entry.name}"
+            names[own] = f"ResourceClaimTemplate {namespace}/{template}"
+            statuses.append(ResourceClaimStatus(entry.name, own))
+    if not names:
+        return
+    shown = " and ".join(f"the {name}" for name in dict.fromkeys(names.values()))
+    owner = (OwnerReference("Pod", pod.metadata.name, pod.metadata.uid, controller=True),)
+    of_pod = partial(msgspec.structs.replace, resource_claim_statuses=tuple(statuses))
+    for cls in sorted(known.device_classes):
+        spec = ClaimSpec((DeviceRequest("device", DeviceAsk(cls)),))
+        claims = tuple(ResourceClaim(ObjectMeta(name, namespace, owner_references=owner), spec) for name in names)
+        text = f"create {shown} for a device of the DeviceClass {cls}"
+        yield Proposal("deviceClaim", CLUSTER, shown, text, 1.0, pod=of_pod, created=claims)
+
+
+def missing_classes(trials: Trials) -> Iterator[Proposal]:
+    """The classes that the pod's claims name and nobody has: one of storage that makes volumes where the pod goes, one
+    of devices that selects any."""
+    pod, known = trials.pod, trials.cache.objects
+    namespace = pod.metadata.namespace
+    volumes = (known.persistent_volume_claims.get((namespace, name)) for name in _volume_claim_names(pod))
+    wanted = (claim_class(claim) for claim in volumes if claim is not None and not claim.volume_name)
+    classes = [name for name in dict.fromkeys(wanted) if name and name not in known.storage_classes]
+    if classes:
+        text = f"create the {_named('StorageClass', classes)}, with {WAIT_FOR_FIRST_CONSUMER}"
+        made = (StorageClass(ObjectMeta(name), SOME_PROVISIONER, WAIT_FOR_FIRST_CONSUMER) for name in classes)
+        yield Proposal("class", CLUSTER, " and ".join(classes), text, 1.0, created=tuple(made))
+    named = [one.resource_claim_name for one in pod.spec.resource_claims]
+    named += [one.resource_claim_name for one in pod.resource_claim_statuses]
+    claims = (known.resource_claims.get((namespace, name)) for name in dict.fromkeys(named) if name)
+    requests = (request for claim in claims if claim is not None for request in claim.spec.requests)
+    asked = dict.fromkeys(ask.device_class_name for request in requests for _, ask in request.alternatives())
+    missing = [name for name in asked if name and name not in known.device_classes]
+    if missing:
+        text = f"create the {_named('DeviceClass', missing)}, for any device"
+        devices = tuple(DeviceClass(ObjectMeta(name)) for name in missing)
+        yield Proposal("class", CLUSTER, " and ".join(missing), text, 1.0, created=devices)
+
+
+SOME_PROVISIONER = "some.provisioner"
+"""What makes volumes of a class that nobody has is not known."""
+
+
+def _named(kind: str, names: Sequence[str]) -> str:
+    return f"{kind}{'es' * (len(names) > 1)} {' and '.join(names)}"
+
+
+def _volume_claim_names(pod: Pod) -> Iterator[str]:
+    for volume in pod.spec.volumes:
+        if isinstance(volume, ClaimVolume):
+            yield volume.claim_name
+        elif isinstance(volume, EphemeralVolume):
+            yield f"{pod.metadata.name}-{volume.volume_name}"
 
 
 def _claim(name: str, namespace: str) -> PersistentVolumeClaim:

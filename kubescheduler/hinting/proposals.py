@@ -21,12 +21,15 @@ from clusterstate.objects import (
     Affinity,
     ClusterObject,
     Container,
+    DeviceClass,
     FrozenMap,
     Node,
     NodeSelectorTerm,
     PersistentVolume,
     Pod,
     PodSpec,
+    ResourceClaim,
+    StorageClass,
     TopologySpreadConstraint,
 )
 from kubescheduler.core.decision import Decision
@@ -319,8 +322,10 @@ def manifests_of(hint: Hint, pod: Pod, nodes: Mapping[str, Node]) -> list[dict[s
 
 
 def _written_by(change: Proposal) -> bool:
-    """Whether a change is one of manifests; where a volume is is for whoever makes it to know."""
-    if any(isinstance(each, PersistentVolume) for each in change.created):
+    """Whether a change is one of manifests; where a volume is, what a class is of, and what a claim for devices asks
+    for, is for whoever makes it to know."""
+    unknown = PersistentVolume | StorageClass | DeviceClass | ResourceClaim
+    if any(isinstance(each, unknown) for each in change.created):
         return False
     return bool(change.pod or change.node or change.added or change.created)
 

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kubescheduler as ks
+from clusterstate.errors import InputError
 from clusterstate.manifests.annotations_1_4 import AFFINITY_ANNOTATION
 from clusterstate.objects import Node
 from kubescheduler.hinting.hint_search import winning_weight
@@ -336,6 +337,81 @@ def test_a_claim_of_a_class(release: str) -> None:
     assert hint.text == "create the PersistentVolumeClaim default/data of the StorageClass fast"
     [claim] = manifests_of(hint, cluster.pods_from(CLAIMING)[0], {})
     assert ks.Scheduler(cluster.add(claim)).decide(CLAIMING).host == "a"
+
+
+@pytest.mark.parametrize("release", ["1.16", "1.20", "1.36"])
+def test_a_storage_class_that_is_missing(release: str) -> None:
+    """The claim is there, and nothing else is missing; what makes the volumes is for others to know."""
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}, "storageClassName": "fast"}
+    claim = {"kind": "PersistentVolumeClaim", "metadata": {"name": "data"}, "spec": spec}
+    cluster = ks.Cluster(release=release).node("a").add(claim)
+    hint = ks.hints(cluster, CLAIMING)[0]
+    assert (hint.text, hint.host) == ("create the StorageClass fast, with WaitForFirstConsumer", "a")
+    assert ks.Scheduler(cluster.add(CLASS)).decide(CLAIMING).host == "a"
+    with pytest.raises(InputError, match="changes no manifest"):
+        manifests_of(hint, cluster.pods_from(CLAIMING)[0], {})
+
+
+DEVICES = [
+    {
+        "kind": "ResourceSlice",
+        "apiVersion": "resource.k8s.io/v1",
+        "metadata": {"name": "slice"},
+        "spec": {
+            "driver": "gpus",
+            "nodeName": "a",
+            "pool": {"name": "pool", "generation": 1, "resourceSliceCount": 1},
+            "devices": [{"name": "first"}],
+        },
+    },
+    {"kind": "DeviceClass", "apiVersion": "resource.k8s.io/v1", "metadata": {"name": "gpu"}, "spec": {}},
+]
+
+
+ASKED = {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu"}}]}}
+
+
+def asking(kind: str, spec: dict[str, Any]) -> dict[str, Any]:
+    return {"kind": kind, "apiVersion": "resource.k8s.io/v1", "metadata": {"name": "one"}, "spec": spec}
+
+
+@pytest.mark.parametrize(
+    ("there", "entry", "text"),
+    [
+        pytest.param(
+            DEVICES,
+            {"resourceClaimTemplateName": "one"},
+            "create the ResourceClaimTemplate default/one for a device of the DeviceClass gpu",
+            id="template",
+        ),
+        pytest.param(
+            DEVICES,
+            {"resourceClaimName": "mine"},
+            "create the ResourceClaim default/mine for a device of the DeviceClass gpu",
+            id="claim",
+        ),
+        pytest.param(
+            [DEVICES[0], asking("ResourceClaim", ASKED)],
+            {"resourceClaimName": "one"},
+            "create the DeviceClass gpu, for any device",
+            id="class",
+        ),
+        pytest.param(
+            [DEVICES[0], asking("ResourceClaimTemplate", {"spec": ASKED})],
+            {"resourceClaimTemplateName": "one"},
+            "create the DeviceClass gpu, for any device",
+            id="class of a template",
+        ),
+    ],
+)
+def test_what_is_missing_for_devices(there: list[Any], entry: dict[str, str], text: str) -> None:
+    """Where the pod waits for nothing else."""
+    cluster = ks.Cluster(release="1.36").node("a").node("b")
+    cluster = cluster.add(there)
+    pod = ks.pod("train", spec={"resourceClaims": [{"name": "gpu", **entry}]})
+    found = ks.hints(cluster, pod)
+    assert (found[0].text, found[0].host) == (text, "a")
+    assert ks.Scheduler(cluster).decide(pod).host is None
 
 
 @pytest.mark.parametrize("release", RELEASES_TRIED)
