@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -121,9 +122,13 @@ def test_jupyterlab_shows_it(page: Page, cell: str, tmp_path: Path) -> None:
     assert server.stderr is not None
     try:
         found = (re.search(r"http://127\.0\.0\.1:\d+/", line) for line in server.stderr)
-        address = next(filter(None, found))[0]
-        answers(page, address)
-        page.goto(f"{address}lab/tree/scene.ipynb?token=only-for-this-test&reset")
+        impatient = threading.Timer(SECONDS, server.kill)  # its lines end then
+        impatient.start()
+        address = next(filter(None, found), None)
+        impatient.cancel()
+        assert address, "JupyterLab does not say where it listens"
+        answers(page, address[0])
+        page.goto(f"{address[0]}lab/tree/scene.ipynb?token=only-for-this-test&reset")
         page.locator(".jp-CodeCell .cm-content").first.click()
         page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status=idle]", state="attached")
         page.keyboard.press("Shift+Enter")

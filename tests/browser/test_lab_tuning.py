@@ -80,21 +80,6 @@ def test_a_slider_reorders_the_nodes(page: Page) -> None:
     assert number.input_value() == now
 
 
-def test_late_answers_are_dropped(page: Page) -> None:
-    """An answer to an older question that arrives after a newer one's changes nothing."""
-    held: list[Any] = []
-    page.route("**/api/edit", lambda route: held.append(route) if not held else route.continue_())
-    slider = page.get_by_role("slider", name="NodeResourcesFit", exact=True)
-    slider.focus()
-    slider.press("ArrowRight")
-    slider.press("ArrowRight")
-    settled(page)
-    assert len(held) == 1
-    page.unroute("**/api/edit")
-    settled(page)
-    assert page.get_by_role("spinbutton", name="Weight of NodeResourcesFit").input_value() == "3"
-
-
 def test_a_weight_that_is_refused_is_not_shown(page: Page) -> None:
     """Slider and number are what counts again."""
     number = page.get_by_role("spinbutton", name="Weight of NodeResourcesFit")

@@ -18,6 +18,7 @@ from clusterstate.errors import InputError
 from kubescheduler.lab.lab_sessions import ServerLimits
 from kubescheduler.lab.scene_process import answer_bytes
 from tests.support.pages.lab_server import TOKEN, LabServer, PlainScene, lab_server
+from tests.support.processes import until
 
 
 @contextmanager
@@ -341,19 +342,17 @@ def test_numbers_that_a_browser_would_round_are_sent_as_text(number: int, sent: 
     assert answer == {"nodes": [{"total": sent}], "text": "12345678901234567890"}
 
 
-def until_waiting(server: LabServer, tab: str, count: int) -> None:
-    """Until so many questions of the tab wait behind the one that runs."""
+def worker_of(server: LabServer, tab: str) -> Any:
     session = server.application.sessions.find(tab)
     assert session is not None
-    tries = 0
-    while session.worker.waiting < count:
-        tries += 1
-        assert tries < 10_000_000
+    return session.worker
+
+
+def until_waiting(server: LabServer, tab: str, count: int) -> None:
+    """Until so many questions of the tab wait behind the one that runs."""
+    until(lambda: worker_of(server, tab).waiting >= count)
 
 
 def until_old(server: LabServer, tab: str) -> None:
     """Until what runs has run for longer than a stale question may."""
-    session = server.application.sessions.find(tab)
-    assert session is not None
-    while not session.worker.is_slow:
-        continue
+    until(lambda: worker_of(server, tab).is_slow)

@@ -14,7 +14,7 @@ import pytest
 
 from kubescheduler.lab.exercises.exercise_reading import shipped_exercise, start_exercise
 from tests.support.pages.lab_page import RunningLab, running_lab
-from tests.support.processes import SECONDS
+from tests.support.processes import SECONDS, until
 
 RULES = """\
 import ctypes, itertools, os, re
@@ -96,8 +96,8 @@ def test_other_tabs_are_answered_while_code_holds_the_interpreter(tmp_path: Path
     with lab(tmp_path, C_LOOP, "0") as running, ThreadPoolExecutor(1) as pool:
         busy, free = opened(running, "start"), opened(running, "bundled")
         stuck = pool.submit(running.ask, "decision", tab=busy, side="a")
-        while not (tmp_path / "begun").exists():
-            assert not stuck.done(), stuck.result()
+        until(lambda: (tmp_path / "begun").exists() or stuck.done())
+        assert not stuck.done(), stuck.result()
         assert running.ask("decision", tab=free, side="a")["host"]
         assert running.ask("edit", tab=free, edit={"do": "cordon", "node": "edge-1"})["version"] == 2
         assert opened(running, "bundled") != free

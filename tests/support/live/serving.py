@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import http.client
 import json
 import random
 import ssl
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -177,24 +175,6 @@ def serving(
         io.wait(servers.stop())
         for client in clients:
             io.wait(client.close())
-
-
-def until(holds: Callable[[], bool], io: IoThread, seconds: float = 20.0) -> None:
-    """Waits until something holds. Raises TimeoutError."""
-
-    async def wait() -> None:
-        async with asyncio.timeout(seconds):
-            while not holds():
-                await asyncio.sleep(0.01)
-
-    io.wait(wait())
-
-
-def eventually(holds: Callable[[], bool], seconds: float = 20.0) -> None:
-    """Tries until something that takes its time holds."""
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end
 
 
 def two_contexts(folder: Path, url: str) -> str:

@@ -20,8 +20,8 @@ from kubescheduler.live.serving.pages import configz_1_20
 from kubescheduler.live.serving.scheduler_servers import InsecurePort, ServingSettings
 from kubescheduler.releases.lookup import live_release
 from tests.support.apiserver import FrontServer
-from tests.support.live.serving import Got, Health, ServedScheduler, asking, eventually, kubeconfig
-from tests.support.processes import SECONDS
+from tests.support.live.serving import Got, Health, ServedScheduler, asking, kubeconfig
+from tests.support.processes import SECONDS, until
 
 
 def reachable(served: ServedScheduler, path: str) -> Got | None:
@@ -56,13 +56,13 @@ def test_ready_once_everything_is_read(api_server: FrontServer, tmp_path: Path) 
     thread = threading.Thread(target=lambda: statuses.append(process.run()))
     thread.start()
     try:
-        eventually(lambda: reachable(served, "/livez") is not None)
+        until(lambda: reachable(served, "/livez") is not None)
         unready = served.ask("/readyz")
         assert unready.code == 500
         assert unready.body.startswith("[+]leaderElection ok\n[+]shutdown ok\n[-]sched-handler-sync failed")
         assert not [one for one in api_server.asked if "leases" in one.path]
         may_read.set()
-        eventually(lambda: served.ask("/readyz").code == 200)
+        until(lambda: served.ask("/readyz").code == 200)
     finally:
         may_read.set()
         process.stop()

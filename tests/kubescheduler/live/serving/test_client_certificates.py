@@ -30,7 +30,8 @@ from kubescheduler.live.serving.client_trust import (
 from kubescheduler.live.serving.tls import CertificateFiles, TlsContexts, TlsSettings, self_signed
 from kubescheduler.live.transport.io_thread import IoThread
 from tests.support.apiserver import ApiServer
-from tests.support.live.serving import TOKENS, ServedScheduler, asking, eventually, kubeconfig, serving, trusting, until
+from tests.support.live.serving import TOKENS, ServedScheduler, asking, kubeconfig, serving, trusting
+from tests.support.processes import until
 
 CONFIG_MAPS = "/api/v1/configmaps"
 NAME = "extension-apiserver-authentication"
@@ -146,15 +147,15 @@ def test_authorities_change(
     with serving(io, release, asking(kubeconfig(tmp_path, server.url))) as served:
         assert is_taken(served, certificate(old, "old"))
         if follows:
-            until(lambda: any("watch=true" in one.path for one in server.asked), io)
+            until(lambda: any("watch=true" in one.path for one in server.asked))
         written(server, {"client-ca-file": "no certificate"})
         if follows:
-            until(lambda: any("error loading content" in line for line in served.log), io)
+            until(lambda: any("error loading content" in line for line in served.log))
         assert is_taken(served, certificate(old, "old"))
         jane = certificate(clients, "jane")
         written(server, {"client-ca-file": pem(clients)})
         if follows:
-            eventually(lambda: is_taken(served, jane))
+            until(lambda: is_taken(served, jane))
             assert not is_taken(served, certificate(old, "old"))
         else:
             assert not is_taken(served, jane)

@@ -26,8 +26,8 @@ from kubescheduler.live.serving.tls import TlsContexts, TlsSettings, self_signed
 from kubescheduler.live.transport.io_thread import IoThread
 from kubescheduler.live.transport.tls_connection import TlsConnection
 from tests.support.live.live_cluster import EPOCH, uncollected
-from tests.support.live.serving import trusting, until
-from tests.support.processes import SECONDS
+from tests.support.live.serving import trusting
+from tests.support.processes import SECONDS, until
 
 BRIEF, LONG = 0.05, 1000.0
 HOST = b"Host: here\r\n"
@@ -108,7 +108,7 @@ def test_what_is_no_request(io: IoThread, sent: bytes, code: int, why: str) -> N
         except ConnectionError:  # the rest of it was still on its way when it was refused
             answer = b""
         assert not answer or answer.startswith(b"HTTP/1.1 %d " % code)
-        until(lambda: len(found.errors()) == 1, io)
+        until(lambda: len(found.errors()) == 1)
         (line,) = found.errors()
         assert line.startswith('"Malformed HTTP request" srcIP="127.0.0.1" err=')
         assert why in line
@@ -142,7 +142,7 @@ def test_who_does_not_go_on(io: IoThread, limits: ServingLimits, sent: bytes, af
         with suppress(ConnectionError):  # its time may be over before the rest is sent
             connection.sendall(sent)
             assert whole(connection) == b""
-        until(lambda: not found.server.connections, io)
+        until(lambda: not found.server.connections)
         assert found.errors() == []
 
 
@@ -150,7 +150,7 @@ def test_who_does_not_go_on_with_the_handshake(io: IoThread) -> None:
     """TLS that is not begun, or not finished, has the time of a request."""
     with served(io, ServingLimits(BRIEF, LONG), secure=True) as found, found.connected() as silent:
         assert whole(silent) == b""
-        until(lambda: not found.server.connections, io)
+        until(lambda: not found.server.connections)
 
 
 def test_a_handshake_that_fails(io: IoThread) -> None:
@@ -159,7 +159,7 @@ def test_a_handshake_that_fails(io: IoThread) -> None:
         with found.connected() as plain:
             plain.sendall(GET + b"\r\n")
             whole(plain)
-        until(lambda: not found.server.connections, io)
+        until(lambda: not found.server.connections)
         assert found.errors() == []
 
 
@@ -168,7 +168,7 @@ def test_a_bound_on_connections(io: IoThread, secure: bool) -> None:
     """For one more the one has to go that has waited longest: strangers do not keep out who asks for our health."""
     with served(io, ServingLimits(LONG, LONG, 3), secure=secure) as found:
         first, *others = [found.connected(secure=secure) for _ in range(3)]
-        until(lambda: len(found.server.connections) == 3, io)
+        until(lambda: len(found.server.connections) == 3)
         first.sendall(GET + b"\r\n")
         assert first.recv(1 << 16).startswith(b"HTTP/1.1 200")
         newest = [found.connected(secure=secure) for _ in range(2)]
@@ -194,12 +194,12 @@ def test_an_idle_connection_costs_little(io: IoThread) -> None:
     count = 50
     with served(io, ServingLimits(LONG, LONG), secure=True) as found:
         found.connected(secure=True).close()
-        until(lambda: not found.server.connections, io)
+        until(lambda: not found.server.connections)
         tracemalloc.start()
         try:
             before = tracemalloc.get_traced_memory()[0]
             connections = [found.connected(secure=True) for _ in range(count)]
-            until(lambda: len(found.server.connections) == count, io)
+            until(lambda: len(found.server.connections) == count)
             used = tracemalloc.get_traced_memory()[0] - before
         finally:
             tracemalloc.stop()
@@ -266,4 +266,4 @@ def test_connections_that_ended_are_freed(io: IoThread, sent: bytes, secure: boo
             with found.connected(secure=shakes) as connection:
                 connection.sendall(sent)
                 connection.recv(1 << 16)
-        until(lambda: not left(), io)
+        until(lambda: not left())

@@ -10,7 +10,8 @@ import pytest
 from kubescheduler.live.transport.io_thread import IoThread
 from kubescheduler.releases.lookup import recorded_processes
 from tests.support.apiserver.real_server import RealServer
-from tests.support.live.serving import ServedScheduler, asking, eventually, kubeconfig, serving, trusting
+from tests.support.live.serving import ServedScheduler, asking, kubeconfig, serving, trusting
+from tests.support.processes import until
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 
@@ -48,13 +49,13 @@ def test_rights(served: ServedScheduler, real_apiserver: RealServer) -> None:
     binding = {"metadata": {"name": "scrapes"}, "subjects": [subject], "roleRef": role}
     try:
         real_apiserver.ask("POST", f"{RBAC}/clusterrolebindings", binding)
-        eventually(lambda: served.ask("/metrics", token="nobody-token").code == 200)
+        until(lambda: served.ask("/metrics", token="nobody-token").code == 200)
         assert served.ask("/metrics", method="DELETE", token="nobody-token").code == 403
         assert served.ask("/configz", token="nobody-token").code == 403
     finally:
         real_apiserver.ask("DELETE", f"{RBAC}/clusterrolebindings/scrapes")
         real_apiserver.ask("DELETE", f"{RBAC}/clusterroles/scrapes")
-    eventually(lambda: served.ask("/metrics", token="nobody-token").code == 403)
+    until(lambda: served.ask("/metrics", token="nobody-token").code == 403)
 
 
 def test_certificates(served: ServedScheduler, real_apiserver: RealServer) -> None:
