@@ -184,39 +184,23 @@ def test_a_trace(kubescheduler: Run, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "messages"),
     [
-        pytest.param(
-            ["--new", "release=1.36"],
-            ["say which pods to compare: one of --pods FILE, --pending and --running"],
-            id="no pods",
-        ),
+        pytest.param(["--new", "release=1.36"],
+                     ["say which pods to compare: one of --pods FILE, --pending and --running"], id="no pods"),
         pytest.param(["--pending"], ["Missing option '--new' / '--new-spec'."], id="nothing new"),
-        pytest.param(
-            ["--pods", "gone.yaml", "--old", "relase=1.4", "--new", "release=1.36,policy=p", "--tolerate", "tie-brake"],
-            [
-                "--tolerate: tie-brake is no cause; did you mean tie-break?",
-                "--old: relase=1.4: relase: there is no such key; did you mean release?",
-                "--new: unknown flag: --policy-config-file",
-                "gone.yaml: no such file",
-            ],
-            id="everything",
-        ),
-        pytest.param(
-            ["--pending", "--new", "release=1.36", "--mode", "both"],
-            ["'both' is not one of independent, sequence"],
-            id="mode",
-        ),
-        pytest.param(
-            ["--pending", "--new", "release=1.36", "--seeds", "5"],
-            ["seeds: 5 are given, but nothing is drawn; give the tie-break upstream too"],
-            id="seeds without ties",
-        ),
-        pytest.param(
-            ["--pending", "--new", "release=1.36", "--tie-break", "upstream", "--seeds", "20000"],
-            ["seeds: 20000 are more than 10,000 seeds; to allow more: kubescheduler --max seeds=NUMBER"],
-            id="too many seeds",
-        ),
+        pytest.param(["--pods", "gone.yaml", "--old", "relase=1.4", "--new", "release=1.36,policy=p", "--tolerate",
+                     "tie-brake"], ["--tolerate: tie-brake is no cause; did you mean tie-break?",
+                     "--old: relase=1.4: relase: there is no such key; did you mean release?",
+                     "--new: unknown flag: --policy-config-file", "gone.yaml: no such file"], id="everything"),
+        pytest.param(["--pending", "--new", "release=1.36", "--mode", "both"],
+                     ["'both' is not one of independent, sequence"], id="mode"),
+        pytest.param(["--pending", "--new", "release=1.36", "--seeds", "5"],
+                     ["seeds: 5 are given, but nothing is drawn; give the tie-break upstream too"],
+                     id="seeds without ties"),
+        pytest.param(["--pending", "--new", "release=1.36", "--tie-break", "upstream", "--seeds", "20000"],
+                     ["seeds: 20000 are more than 10,000 seeds; to allow more: kubescheduler --max seeds=NUMBER"],
+                     id="too many seeds"),
     ],
-)
+)  # fmt: skip
 def test_wrong_input(compare: Run, arguments: list[str], messages: list[str]) -> None:
     """Exit status 2, and every fault in one go."""
     found = compare(*arguments)

@@ -377,33 +377,25 @@ STORAGE = "/apis/storage.k8s.io/v1"
 KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "Namespace": ("/api/v1/namespaces", {}),
     "Service": ("/api/v1/services", {"spec": {"selector": {"app": "x"}, "ports": [{"port": 80}]}}),
-    "ReplicationController": (
-        "/api/v1/replicationcontrollers",
-        {"spec": {"selector": {"app": "x"}, "template": TEMPLATE}},
-    ),
+    "ReplicationController": ("/api/v1/replicationcontrollers",
+        {"spec": {"selector": {"app": "x"}, "template": TEMPLATE}}),
     "ReplicaSet": ("/apis/apps/v1/replicasets", {"spec": {**OWNER["spec"], "serviceName": None}}),
     "StatefulSet": ("/apis/apps/v1/statefulsets", OWNER),
     "PersistentVolume": ("/api/v1/persistentvolumes", {"spec": LOCAL}),
-    "PersistentVolumeClaim": (
-        "/api/v1/persistentvolumeclaims",
-        {"spec": {"resources": SPACE, "accessModes": ["ReadWriteOnce"], "storageClassName": "x"}},
-    ),
+    "PersistentVolumeClaim": ("/api/v1/persistentvolumeclaims",
+        {"spec": {"resources": SPACE, "accessModes": ["ReadWriteOnce"], "storageClassName": "x"}}),
     "StorageClass": (f"{STORAGE}/storageclasses", {"provisioner": "p", "volumeBindingMode": "WaitForFirstConsumer"}),
     "CSINode": (f"{STORAGE}/csinodes", {"spec": {"drivers": [{"name": "d", "nodeID": "n", "topologyKeys": []}]}}),
-    "PodDisruptionBudget": (
-        "/apis/policy/v1/poddisruptionbudgets",
-        {"spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "x"}}}},
-    ),
+    "PodDisruptionBudget": ("/apis/policy/v1/poddisruptionbudgets",
+        {"spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "x"}}}}),
     "CSIDriver": (f"{STORAGE}/csidrivers", {"spec": {}}),
     "CSIStorageCapacity": (f"{STORAGE}/csistoragecapacities", {"storageClassName": "x"}),
-    "VolumeAttachment": (
-        f"{STORAGE}/volumeattachments",
-        {"spec": {"attacher": "d", "nodeName": "n1", "source": {"persistentVolumeName": "x"}}},
-    ),
+    "VolumeAttachment": (f"{STORAGE}/volumeattachments",
+        {"spec": {"attacher": "d", "nodeName": "n1", "source": {"persistentVolumeName": "x"}}}),
     "DeviceClass": ("/apis/resource.k8s.io/v1/deviceclasses", {"spec": {}}),
     "ResourceClaim": ("/apis/resource.k8s.io/v1/resourceclaims", {"spec": {}}),
     "ResourceSlice": ("/apis/resource.k8s.io/v1/resourceslices", {"spec": {**DEVICES, "nodeName": "n1"}}),
-}
+}  # fmt: skip
 """Kind → where the API server has its objects, and one of them."""
 NAMESPACED = (
     *("Service", "ReplicationController", "ReplicaSet", "StatefulSet", "PersistentVolumeClaim"),

@@ -64,36 +64,24 @@ def test_a_sequence_is_one_run(kubescheduler: Run) -> None:
         ("[null]", ["a line: must be an object, not a list"]),
         ('{"queries": [5]}', ["queries[0]: must be an object, not 5"]),
         ('{"queries": 5}', ["queries: must be a list, not 5"]),
-        (
-            '{"queries": [{"pod": 5, "provider": {}}]}',
-            ["queries[0].pod: must be an object", "].provider: must be text"],
-        ),
+        ('{"queries": [{"pod": 5, "provider": {}}]}', ["queries[0].pod: must be an object",
+         "].provider: must be text"]),
         ('{"cluster": [], "featureGates": {"A": 1}, "queries": [{}]}', ["cluster: must be", "featureGates.A: must be"]),
         ("[" * 100_000, ["nested too deeply"]),
         ('{"scenario": {"queries": [{}]}}', ["queries: missing"]),
-        (
-            scenario("x", query("y", provder="DefaultProvider")),
-            ["queries[0].provder: unknown key; did you mean provider"],
-        ),
+        (scenario("x", query("y", provder="DefaultProvider")),
+         ["queries[0].provder: unknown key; did you mean provider"]),
         (scenario("x", query("y"), featureGate={}), ["featureGate: unknown key; did you mean featureGates?"]),
-        (
-            '{"cluster": {"node": [], "configMaps": []}, "queries": [{}]}',
-            ["cluster.node: unknown key; did you mean nodes?", "cluster.configMaps: unknown key"],
-        ),
+        ('{"cluster": {"node": [], "configMaps": []}, "queries": [{}]}',
+         ["cluster.node: unknown key; did you mean nodes?", "cluster.configMaps: unknown key"]),
         (scenario("x", query("y", now="today")), ['now: "today" is no time; write it as 2020-01-31T12:00:00Z']),
         (scenario("x", query("y", now="2020-01-31")), ["is no time"]),
-        (
-            scenario("x", query("y", events=[5, {"after": True, "knew": {}}])),
-            ["events[0]: must be an object", "events[1].after: must be a number", "events[1].knew: unknown key"],
-        ),
-        (
-            scenario("x", query("y", events=[{"after": 5}, {"after": 1, "new": {"kind": "Node"}}])),
-            ["events[1].after: must be from 5", "events[1].new: manifest: Node: metadata.name"],
-        ),
-        (
-            scenario("x", query("y", events=[{"old": {**NODE, "kind": "Node"}, "new": {**NODE, "kind": "Service"}}])),
-            ["events[0]: old and new must be of one kind"],
-        ),
+        (scenario("x", query("y", events=[5, {"after": True, "knew": {}}])),
+         ["events[0]: must be an object", "events[1].after: must be a number", "events[1].knew: unknown key"]),
+        (scenario("x", query("y", events=[{"after": 5}, {"after": 1, "new": {"kind": "Node"}}])),
+         ["events[1].after: must be from 5", "events[1].new: manifest: Node: metadata.name"]),
+        (scenario("x", query("y", events=[{"old": {**NODE, "kind": "Node"}, "new": {**NODE, "kind": "Service"}}])),
+         ["events[0]: old and new must be of one kind"]),
     ],
     ids=[
         *("no JSON", "no scenario", "bad cluster", "bad pod", "bad provider", "bad policy", "two configurations"),
@@ -101,7 +89,7 @@ def test_a_sequence_is_one_run(kubescheduler: Run) -> None:
         *("types of a line", "nesting", "no queries", "key of a query", "key of a line", "keys of a cluster"),
         *("no time", "no zone", "events", "order of events", "kinds of an event"),
     ],
-)
+)  # fmt: skip
 def test_faults_do_not_end_it(kubescheduler: Run, line: str, parts: list[str]) -> None:
     """A bad line or query is answered with its error, and what follows is answered as ever."""
     bad, good = ask(kubescheduler, "1.16", line, scenario("b", query("p")))
@@ -278,27 +266,14 @@ CLAIM: dict[str, Any] = {
     "metadata": {"name": "c", "namespace": "default", "uid": "c"},
     "spec": {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu"}}]}},
     "status": {
-        "allocation": {
-            "allocationTimestamp": "2026-01-01T00:00:00Z",
-            "devices": {
-                "results": [
-                    {
-                        "request": "r",
-                        "driver": "d",
-                        "pool": "n1",
-                        "device": "gpu-0",
-                        "bindingConditions": ["Ready"],
-                        "bindingFailureConditions": ["Broken"],
-                    }
-                ]
-            },
-            "nodeSelector": {
-                "nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}]
-            },
-        },
+        "allocation": {"allocationTimestamp": "2026-01-01T00:00:00Z",
+            "devices": {"results": [{"request": "r", "driver": "d", "pool": "n1", "device": "gpu-0",
+            "bindingConditions": ["Ready"], "bindingFailureConditions": ["Broken"]}]},
+            "nodeSelector": {"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In",
+            "values": ["n1"]}]}]}},
         "reservedFor": [{"resource": "pods", "name": "p", "uid": "u-p"}],
     },
-}
+}  # fmt: skip
 
 
 def test_now_says_which_time_outs_have_passed(kubescheduler: Run) -> None:

@@ -94,26 +94,20 @@ def test_a_policy(upgrade: Run, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (
-            ["moving.yaml", "--from", "1.24", "--to", "1.22"],
-            "--from 1.24 --to 1.22: an upgrade leads to a later release",
-        ),
+        (["moving.yaml", "--from", "1.24", "--to", "1.22"],
+         "--from 1.24 --to 1.22: an upgrade leads to a later release"),
         (["moving.yaml", "--from", "1.24", "--to", "1.24.3"], "an upgrade leads to a later release"),
         (["moving.yaml", "--from", "1.17", "--to", "1.24"], "it is between 1.16 and 1.18"),
         (["moving.yaml", "--from", "1.24"], "Missing option '--to'"),
-        (
-            ["moving.yaml", "--from", "1.23", "--to", "1.24", "--policy-config-file", "policy.yaml"],
-            "unknown flag: --policy-config-file: release 1.23 has none",
-        ),
+        (["moving.yaml", "--from", "1.23", "--to", "1.24", "--policy-config-file", "policy.yaml"],
+         "unknown flag: --policy-config-file: release 1.23 has none"),
         (["faulty.yaml", "--from", "1.23", "--to", "1.24"], "ten"),
-        (
-            ["moving.yaml", "--from", "1.23", "--to", "1.24", "--pending", "--running", "all"],
-            "say which pods to decide",
-        ),
+        (["moving.yaml", "--from", "1.23", "--to", "1.24", "--pending", "--running", "all"],
+         "say which pods to decide"),
         (["moving.yaml", "--from", "1.23", "--to", "1.24", "--write-config-to", "policy.yaml"], "cannot be written"),
     ],
     ids=["older", "same", "missing", "no target", "no policies", "faulty", "pods", "folder"],
-)
+)  # fmt: skip
 def test_errors(upgrade: Run, args: list[str], message: str) -> None:
     """Status 2 with one message."""
     upgrade(*args).refused(message)

@@ -25,46 +25,23 @@ def failure(found: dict[str, Any], release: str, *, all_problems: bool) -> tuple
 
 OTHER_DOCUMENTS: list[Any] = [
     pytest.param("1.36", {}, "Object 'apiVersion' is missing in '{}'", id="empty"),
-    pytest.param(
-        "1.36",
-        {"apiVersion": f"{GROUP}/v1"},
-        f"Object 'Kind' is missing in '{{\"apiVersion\":\"{GROUP}/v1\"}}'",
-        id="kind",
-    ),
-    pytest.param(
-        "1.36",
-        {"apiVersion": f"{GROUP}/v1beta1", "kind": KIND},
-        f'no kind "{KIND}" is registered for version "{GROUP}/v1beta1" in scheme "{SCHEME_1_36}"',
-        id="older-version",
-    ),
-    pytest.param(
-        "1.20",
-        {"apiVersion": f"{GROUP}/v1", "kind": KIND},
-        f'no kind "{KIND}" is registered for version "{GROUP}/v1" in scheme "{SCHEME_1_20}"',
-        id="newer-version",
-    ),
-    pytest.param(
-        "1.36",
-        {"apiVersion": f"{GROUP}/v1", "kind": "NodeAffinityArgs"},
-        f"couldn't decode as {KIND}, got {GROUP}/v1, Kind=NodeAffinityArgs: ",
-        id="args",
-    ),
-    pytest.param(
-        "1.20",
-        {"apiVersion": "v1", "kind": "Policy"},
-        f"couldn't decode as {KIND}, got /v1, Kind=Policy: ",
-        id="policy",
-    ),
-    pytest.param(
-        "1.36",
-        {"apiVersion": 1, "kind": KIND},
-        "couldn't get version/kind; json parse error: apiVersion is not a string",
-        id="number",
-    ),
-    pytest.param(
-        "1.36", {"apiVersion": "a/b/c", "kind": KIND}, "unexpected GroupVersion string: a/b/c", id="two-slashes"
-    ),
-]
+    pytest.param("1.36", {"apiVersion": f"{GROUP}/v1"},
+                 f"Object 'Kind' is missing in '{{\"apiVersion\":\"{GROUP}/v1\"}}'", id="kind"),
+    pytest.param("1.36", {"apiVersion": f"{GROUP}/v1beta1", "kind": KIND},
+                 f'no kind "{KIND}" is registered for version "{GROUP}/v1beta1" in scheme "{SCHEME_1_36}"',
+                 id="older-version"),
+    pytest.param("1.20", {"apiVersion": f"{GROUP}/v1", "kind": KIND},
+                 f'no kind "{KIND}" is registered for version "{GROUP}/v1" in scheme "{SCHEME_1_20}"',
+                 id="newer-version"),
+    pytest.param("1.36", {"apiVersion": f"{GROUP}/v1", "kind": "NodeAffinityArgs"},
+                 f"couldn't decode as {KIND}, got {GROUP}/v1, Kind=NodeAffinityArgs: ", id="args"),
+    pytest.param("1.20", {"apiVersion": "v1", "kind": "Policy"}, f"couldn't decode as {KIND}, got /v1, Kind=Policy: ",
+                 id="policy"),
+    pytest.param("1.36", {"apiVersion": 1, "kind": KIND},
+                 "couldn't get version/kind; json parse error: apiVersion is not a string", id="number"),
+    pytest.param("1.36", {"apiVersion": "a/b/c", "kind": KIND}, "unexpected GroupVersion string: a/b/c",
+                 id="two-slashes"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("release", "found", "text"), OTHER_DOCUMENTS)
@@ -96,13 +73,8 @@ def test_hints(release: str, found: dict[str, Any], told: str) -> None:
 TYPE_1_20 = '"apiVersion":"kubescheduler.config.k8s.io/v1beta1","kind":"KubeSchedulerConfiguration"'
 NO_NUMBER = "cannot unmarshal string into Go struct field"
 CASES: list[Any] = [
-    pytest.param(
-        "1.36",
-        {"paralelism": 1},
-        'strict decoding error: unknown field "paralelism"',
-        ("paralelism: unknown key; did you mean parallelism?",),
-        id="unknown",
-    ),
+    pytest.param("1.36", {"paralelism": 1}, 'strict decoding error: unknown field "paralelism"',
+                 ("paralelism: unknown key; did you mean parallelism?",), id="unknown"),
     pytest.param(
         "1.20",
         {"paralelism": 1},
@@ -112,34 +84,19 @@ CASES: list[Any] = [
         ("paralelism: unknown key; did you mean parallelism?",),
         id="unknown-1.20",
     ),
-    pytest.param(
-        "1.36",
-        {"foo": 1, "profiles": [{"Plugins": {}}]},
-        'strict decoding error: unknown field "foo", unknown field "profiles[0].Plugins"',
-        None,
-        id="two-unknown",
-    ),
-    pytest.param(
-        "1.20",
-        {"profiles": [{"plugins": {"multiPoint": {}}}]},
-        f'strict decoder error for {{{TYPE_1_20},"profiles":[{{"plugins":{{"multiPoint":{{}}}}}}]}}: '
-        "v1beta1.KubeSchedulerConfiguration.Profiles: []v1beta1.KubeSchedulerProfile: "
-        "v1beta1.KubeSchedulerProfile.Plugins: v1beta1.Plugins.ReadObject: found unknown field: multiPoint, "
-        'error found in #10 byte of ...|ultiPoint":{}}}]}|..., bigger context '
-        '...|onfiguration","profiles":[{"plugins":{"multiPoint":{}}}]}|...',
-        None,
-        id="no-multi-point",
-    ),
-    pytest.param(
-        "1.36",
-        {"profiles": [{"percentageOfNodesToScore": "5"}]},
-        f"json: {NO_NUMBER} KubeSchedulerProfile.profiles.percentageOfNodesToScore of type int32",
-        (
-            'profiles[0].percentageOfNodesToScore: expected a 32-bit integer, found the string "5"; '
-            "write 5 without quotes",
-        ),
-        id="wrong-type",
-    ),
+    pytest.param("1.36", {"foo": 1, "profiles": [{"Plugins": {}}]},
+                 'strict decoding error: unknown field "foo", unknown field "profiles[0].Plugins"', None,
+                 id="two-unknown"),
+    pytest.param("1.20", {"profiles": [{"plugins": {"multiPoint": {}}}]},
+                 f'strict decoder error for {{{TYPE_1_20},"profiles":[{{"plugins":{{"multiPoint":{{}}}}}}]}}: '
+                 "v1beta1.KubeSchedulerConfiguration.Profiles: []v1beta1.KubeSchedulerProfile: "
+                 "v1beta1.KubeSchedulerProfile.Plugins: v1beta1.Plugins.ReadObject: found unknown field: multiPoint, "
+                 'error found in #10 byte of ...|ultiPoint":{}}}]}|..., bigger context '
+                 '...|onfiguration","profiles":[{"plugins":{"multiPoint":{}}}]}|...', None, id="no-multi-point"),
+    pytest.param("1.36", {"profiles": [{"percentageOfNodesToScore": "5"}]},
+                 f"json: {NO_NUMBER} KubeSchedulerProfile.profiles.percentageOfNodesToScore of type int32",
+                 ('profiles[0].percentageOfNodesToScore: expected a 32-bit integer, found the string "5"; '
+                 "write 5 without quotes",), id="wrong-type"),
     pytest.param(
         "1.36",
         {"leaderElection": {"leaseDuration": "15"}},
@@ -147,37 +104,22 @@ CASES: list[Any] = [
         ('leaderElection.leaseDuration: expected a duration such as "15s" or "1m30s", found the string "15"',),
         id="duration",
     ),
-    pytest.param(
-        "1.36",
-        {"clientConnection": {"qps": "1"}},
-        f"json: {NO_NUMBER} ClientConnectionConfiguration.clientConnection.qps of type float32",
-        ('clientConnection.qps: expected a number, found the string "1"; write 1 without quotes',),
-        id="float",
-    ),
-    pytest.param(
-        "1.20",
-        {"parallelism": "x"},
-        'parallelism: expected a 32-bit integer, found the string "x"',
-        ('parallelism: expected a 32-bit integer, found the string "x"',),
-        id="wrong-type-1.20",
-    ),
-    pytest.param(
-        "1.36",
-        {"profiles": [{"pluginConfig": [entry("NodeAffinity", addedAfinity={})]}]},
-        "strict decoding error: decoding .profiles[0].pluginConfig[0]: strict decoding error: "
-        'decoding args for plugin NodeAffinity: strict decoding error: unknown field "addedAfinity"',
-        ("profiles[0].pluginConfig[0].args.addedAfinity: unknown key; did you mean addedAffinity?",),
-        id="args-unknown",
-    ),
-    pytest.param(
-        "1.20",
-        {"profiles": [{"pluginConfig": [entry("NodeLabel", labels=[])]}]},
-        "decoding .profiles[0].pluginConfig[0]: decoding args for plugin NodeLabel: strict decoder error for "
-        '{"labels":[]}: v1beta1.NodeLabelArgs.ReadObject: found unknown field: labels, '
-        'error found in #9 byte of ...|{"labels":[]}|..., bigger context ...|{"labels":[]}|...',
-        None,
-        id="args-unknown-1.20",
-    ),
+    pytest.param("1.36", {"clientConnection": {"qps": "1"}},
+                 f"json: {NO_NUMBER} ClientConnectionConfiguration.clientConnection.qps of type float32",
+                 ('clientConnection.qps: expected a number, found the string "1"; write 1 without quotes',),
+                 id="float"),
+    pytest.param("1.20", {"parallelism": "x"}, 'parallelism: expected a 32-bit integer, found the string "x"',
+                 ('parallelism: expected a 32-bit integer, found the string "x"',), id="wrong-type-1.20"),
+    pytest.param("1.36", {"profiles": [{"pluginConfig": [entry("NodeAffinity", addedAfinity={})]}]},
+                 "strict decoding error: decoding .profiles[0].pluginConfig[0]: strict decoding error: "
+                 'decoding args for plugin NodeAffinity: strict decoding error: unknown field "addedAfinity"',
+                 ("profiles[0].pluginConfig[0].args.addedAfinity: unknown key; did you mean addedAffinity?",),
+                 id="args-unknown"),
+    pytest.param("1.20", {"profiles": [{"pluginConfig": [entry("NodeLabel", labels=[])]}]},
+                 "decoding .profiles[0].pluginConfig[0]: decoding args for plugin NodeLabel: strict decoder error for "
+                 '{"labels":[]}: v1beta1.NodeLabelArgs.ReadObject: found unknown field: labels, '
+                 'error found in #9 byte of ...|{"labels":[]}|..., bigger context ...|{"labels":[]}|...', None,
+                 id="args-unknown-1.20"),
     pytest.param(
         "1.36",
         {"profiles": [{"pluginConfig": [entry("InterPodAffinity", hardPodAffinityWeight="x")]}]},
@@ -186,22 +128,15 @@ CASES: list[Any] = [
         ('profiles[0].pluginConfig[0].args.hardPodAffinityWeight: expected a 32-bit integer, found the string "x"',),
         id="args-wrong-type",
     ),
-    pytest.param(
-        "1.36",
-        {"profiles": [{"pluginConfig": [entry("InterPodAffinity", kind="NodeAffinityArgs")]}]},
-        "decoding .profiles[0].pluginConfig[0]: args for plugin InterPodAffinity were not of type "
-        f"InterPodAffinityArgs.{GROUP}, got NodeAffinityArgs.{GROUP}",
-        ("profiles[0].pluginConfig[0].args.kind: expected InterPodAffinityArgs, found NodeAffinityArgs",),
-        id="args-of-another",
-    ),
-    pytest.param(
-        "1.20",
-        {"profiles": [{"pluginConfig": [entry("InterPodAffinity", kind="FooArgs")]}]},
-        "decoding .profiles[0].pluginConfig[0]: decoding args for plugin InterPodAffinity: "
-        f'no kind "FooArgs" is registered for version "{GROUP}/v1beta1" in scheme "{SCHEME_1_20}"',
-        None,
-        id="args-of-none",
-    ),
+    pytest.param("1.36", {"profiles": [{"pluginConfig": [entry("InterPodAffinity", kind="NodeAffinityArgs")]}]},
+                 "decoding .profiles[0].pluginConfig[0]: args for plugin InterPodAffinity were not of type "
+                 f"InterPodAffinityArgs.{GROUP}, got NodeAffinityArgs.{GROUP}",
+                 ("profiles[0].pluginConfig[0].args.kind: expected InterPodAffinityArgs, found NodeAffinityArgs",),
+                 id="args-of-another"),
+    pytest.param("1.20", {"profiles": [{"pluginConfig": [entry("InterPodAffinity", kind="FooArgs")]}]},
+                 "decoding .profiles[0].pluginConfig[0]: decoding args for plugin InterPodAffinity: "
+                 f'no kind "FooArgs" is registered for version "{GROUP}/v1beta1" in scheme "{SCHEME_1_20}"', None,
+                 id="args-of-none"),
     pytest.param(
         "1.36",
         {"healthzBindAddress": "0.0.0.0:0"},
@@ -209,7 +144,7 @@ CASES: list[Any] = [
         ("healthzBindAddress: no such address since v1beta3: health is served on the secure port; leave it out",),
         id="removed",
     ),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("release", "keys", "text", "told"), CASES)

@@ -343,27 +343,15 @@ def off(name: str, *needed: str) -> str:
         ("GangScheduling=true,GenericWorkload=true", []),
         ("PodLevelResources=false", [off("InPlacePodLevelResourcesVerticalScaling", "PodLevelResources")]),
         ("PodLevelResources=false,InPlacePodLevelResourcesVerticalScaling=false", []),
-        (
-            "MatchLabelKeysInPodTopologySpread=false",
-            [off("MatchLabelKeysInPodTopologySpreadSelectorMerge", "MatchLabelKeysInPodTopologySpread")],
-        ),
-        (
-            "AllAlpha=true,GenericWorkload=false",
-            [
-                off(name, "GenericWorkload")
-                for name in (
-                    "DRAWorkloadResourceClaims",
-                    "GangScheduling",
-                    "TopologyAwareWorkloadScheduling",
-                    "WorkloadWithJob",
-                )
-            ],
-        ),
+        ("MatchLabelKeysInPodTopologySpread=false", [off("MatchLabelKeysInPodTopologySpreadSelectorMerge",
+         "MatchLabelKeysInPodTopologySpread")]),
+        ("AllAlpha=true,GenericWorkload=false", [off(name, "GenericWorkload") for name in ("DRAWorkloadResourceClaims",
+         "GangScheduling", "TopologyAwareWorkloadScheduling", "WorkloadWithJob")]),
         ("AllAlpha=true", []),
         ("AllBeta=false", []),
         ("AllBeta=false,PodLevelResources=true", []),
     ],
-)
+)  # fmt: skip
 def test_gates_that_need_others(text: str, faults: list[str]) -> None:
     """1.36 refuses a gate that is on, by name or by default, while one that it needs is off."""
     assert faults_of(text) == tuple(f"--feature-gates: {fault}" for fault in faults)

@@ -36,74 +36,38 @@ METADATA = policy(metadata={"name": "mine"}, predicates=[{"name": "PodFitsResour
 CAPITALS = policy(Predicates=[{"name": "Nowhere"}])
 LISTED = "known are predicates, priorities, extenders, hardPodAffinitySymmetricWeight, alwaysCheckAllPredicates"
 CASES: dict[str, tuple[str, str, tuple[str, ...]]] = {
-    "1.16 order": (
-        "1.16",
-        policy(predicates=ORDERED),
-        ("predicates[0].order: unknown key (and in another entry): release 1.16 ignores it",),
-    ),
-    "1.20 order": (
-        "1.20",
-        policy(predicates=ORDERED[1:]),
-        ("error", "predicates[0].order: unknown key; known are name, argument"),
-    ),
+    "1.16 order": ("1.16", policy(predicates=ORDERED),
+        ("predicates[0].order: unknown key (and in another entry): release 1.16 ignores it",)),
+    "1.20 order": ("1.20", policy(predicates=ORDERED[1:]),
+        ("error", "predicates[0].order: unknown key; known are name, argument")),
     "1.16 metadata": ("1.16", METADATA, ("metadata: unknown key: release 1.16 ignores it",)),
     "1.20 metadata": ("1.20", METADATA, ("error", f"metadata: unknown key; {LISTED}")),
-    "1.4 keys of 1.16": (
-        "1.4",
-        policy(alwaysCheckAllPredicates=True),
-        ("alwaysCheckAllPredicates: unknown key: release 1.4 ignores it",),
-    ),
-    "1.16 capitals": (
-        "1.16",
-        CAPITALS,
-        ("Predicates: unknown key: release 1.16 ignores it; did you mean predicates?",),
-    ),
+    "1.4 keys of 1.16": ("1.4", policy(alwaysCheckAllPredicates=True),
+        ("alwaysCheckAllPredicates: unknown key: release 1.4 ignores it",)),
+    "1.16 capitals": ("1.16", CAPITALS,
+        ("Predicates: unknown key: release 1.16 ignores it; did you mean predicates?",)),
     "1.20 capitals": ("1.20", CAPITALS, ("error", "Predicates: unknown key; did you mean predicates?")),
-    "1.16 in an extender": (
-        "1.16",
-        policy(extenders=[EXTENDER]),
-        ("extenders[0].apiVersion: unknown key: release 1.16 ignores it",),
-    ),
-    "1.20 in an extender": (
-        "1.20",
-        policy(extenders=[EXTENDER]),
-        ("extenders[0].apiVersion: unknown key: release 1.20 ignores it",),
-    ),
-    "1.16 internal form": (
-        "1.16",
-        json.dumps({"ExtenderConfigs": [{"URLPrefix": "http://127.0.0.1:9", "EnableHttps": False}]}),
-        (
-            "the policy has no apiVersion, and release 1.16 then reads only the keys Predicates, Priorities, …; "
-            "add apiVersion: v1 to use the usual ones",
-            "ExtenderConfigs[0].EnableHttps: unknown key: release 1.16 ignores it; did you mean EnableHTTPS?",
-        ),
-    ),
-    "1.16 set twice": (
-        "1.16",
-        '{"kind":"Policy","apiVersion":"v1","priorities":[{"name":"x"}],"priorities":[]}',
-        ("priorities: set twice; release 1.16 reads the last",),
-    ),
-    "1.16 set twice in YAML": (
-        "1.16",
-        "kind: Policy\napiVersion: v1\npriorities: [{name: x}]\npriorities: []\n",
-        ("priorities: set twice, in lines 3 and 4; release 1.16 reads the last",),
-    ),
-    "1.16 documents": (
-        "1.16",
+    "1.16 in an extender": ("1.16", policy(extenders=[EXTENDER]),
+        ("extenders[0].apiVersion: unknown key: release 1.16 ignores it",)),
+    "1.20 in an extender": ("1.20", policy(extenders=[EXTENDER]),
+        ("extenders[0].apiVersion: unknown key: release 1.20 ignores it",)),
+    "1.16 internal form": ("1.16", json.dumps({"ExtenderConfigs": [{"URLPrefix": "http://127.0.0.1:9",
+        "EnableHttps": False}]}),
+        ("the policy has no apiVersion, and release 1.16 then reads only the keys Predicates, Priorities, …; "
+        "add apiVersion: v1 to use the usual ones",
+        "ExtenderConfigs[0].EnableHttps: unknown key: release 1.16 ignores it; did you mean EnableHTTPS?")),
+    "1.16 set twice": ("1.16", '{"kind":"Policy","apiVersion":"v1","priorities":[{"name":"x"}],"priorities":[]}',
+        ("priorities: set twice; release 1.16 reads the last",)),
+    "1.16 set twice in YAML": ("1.16", "kind: Policy\napiVersion: v1\npriorities: [{name: x}]\npriorities: []\n",
+        ("priorities: set twice, in lines 3 and 4; release 1.16 reads the last",)),
+    "1.16 documents": ("1.16",
         "kind: Policy\napiVersion: v1\n---\nkind: Policy\npriorities: [{name: Nope}]\n---\n[[\n",
-        ("only the first document is read: what stands behind the first document is ignored",),
-    ),
-    "1.20 documents": (
-        "1.20",
-        "kind: Policy\napiVersion: v1\n---\nkind: Policy\n---\npriorities: [{name: Nope}]\n",
-        ("only the first document is read: 2 more documents are ignored",),
-    ),
-    "1.20 set twice": (
-        "1.20",
-        '{"kind":"Policy","apiVersion":"v1","priorities":[{"name":"x"}],"priorities":[]}',
-        ("error", "priorities: set twice; keep one of them"),
-    ),
-}
+        ("only the first document is read: what stands behind the first document is ignored",)),
+    "1.20 documents": ("1.20", "kind: Policy\napiVersion: v1\n---\nkind: Policy\n---\npriorities: [{name: Nope}]\n",
+        ("only the first document is read: 2 more documents are ignored",)),
+    "1.20 set twice": ("1.20", '{"kind":"Policy","apiVersion":"v1","priorities":[{"name":"x"}],"priorities":[]}',
+        ("error", "priorities: set twice; keep one of them")),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("release", "text", "expected"), CASES.values(), ids=CASES.keys())

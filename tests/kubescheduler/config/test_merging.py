@@ -109,38 +109,21 @@ BOTH = frozenset({Point.FILTER, Point.SCORE})
 POINTS = {"A": BOTH, "B": BOTH, "C": {Point.FILTER}, "X": BOTH, "Y": {Point.SCORE}}
 EXPANSIONS: list[Any] = [
     pytest.param({"multiPoint": plugin_set("A", "B", "C")}, ["A", "B", "C"], ["A", "B"], id="by-what-they-do"),
-    pytest.param(
-        {"multiPoint": plugin_set("A", "B", "C"), "filter": plugin_set(disabled=("*",))}, [], ["A", "B"], id="all-off"
-    ),
-    pytest.param(
-        {"multiPoint": plugin_set("A", "B", "C"), "filter": plugin_set("X", "A", disabled=("*",))},
-        ["X", "A"],
-        ["A", "B"],
-        id="own-alone",
-    ),
-    pytest.param(
-        {"multiPoint": plugin_set("A", "B", "C"), "filter": plugin_set(disabled=("B",))},
-        ["A", "C"],
-        ["A", "B"],
-        id="one-off",
-    ),
-    pytest.param(
-        {"multiPoint": plugin_set("A", "B", "C"), "filter": plugin_set("X", "C", "A")},
-        ["C", "A", "B", "X"],
-        ["A", "B"],
-        id="overriding-first",
-    ),
-    pytest.param(
-        {"multiPoint": plugin_set("A", "B"), "filter": plugin_set("A", disabled=("A",))},
-        ["B", "A"],
-        ["A", "B"],
-        id="disabled-and-enabled",
-    ),
+    pytest.param({"multiPoint": plugin_set("A", "B", "C"), "filter": plugin_set(disabled=("*",))}, [], ["A", "B"],
+                 id="all-off"),
+    pytest.param({"multiPoint": plugin_set("A", "B", "C"), "filter": plugin_set("X", "A", disabled=("*",))},
+                 ["X", "A"], ["A", "B"], id="own-alone"),
+    pytest.param({"multiPoint": plugin_set("A", "B", "C"), "filter": plugin_set(disabled=("B",))}, ["A", "C"],
+                 ["A", "B"], id="one-off"),
+    pytest.param({"multiPoint": plugin_set("A", "B", "C"), "filter": plugin_set("X", "C", "A")}, ["C", "A", "B", "X"],
+                 ["A", "B"], id="overriding-first"),
+    pytest.param({"multiPoint": plugin_set("A", "B"), "filter": plugin_set("A", disabled=("A",))}, ["B", "A"],
+                 ["A", "B"], id="disabled-and-enabled"),
     pytest.param({"multiPoint": plugin_set("A", "A")}, ["A", "A"], ["A", "A"], id="repeated"),
     pytest.param({"multiPoint": plugin_set("A", "Z")}, ["A"], ["A"], id="unknown"),
     pytest.param({"score": plugin_set("Y")}, [], ["Y"], id="no-multi-point"),
     pytest.param({"multiPoint": plugin_set("A"), "score": plugin_set("C")}, ["A"], ["A", "C"], id="not-of-the-point"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("sets", "filters", "scores"), EXPANSIONS)
@@ -202,32 +185,18 @@ def test_plugins_of_ones_own() -> None:
 @pytest.mark.parametrize(
     ("sets", "told"),
     [
-        pytest.param(
-            {"multiPoint": plugin_set(disabled=("*",))},
-            (
-                "profiles[0].plugins.queueSort: exactly one queue sort plugin is needed, found 0",
-                "profiles[0].plugins.bind: at least one bind plugin is needed; enable DefaultBinder",
-            ),
-            id="nothing-left",
-        ),
-        pytest.param(
-            {"score": plugin_set("ImageLocality", "ImageLocality")},
-            (
-                "profiles[0].plugins.score: plugin ImageLocality is listed 2 times, defaults included; "
-                "disable it there before you enable it, or take one of them out",
-            ),
-            id="twice",
-        ),
-        pytest.param(
-            {"multiPoint": plugin_set("SelectorSpread")},
-            (
-                "profiles[0].plugins.multiPoint.enabled[0].name: there is no plugin SelectorSpread; "
-                "PodTopologySpread with defaultingType System spreads like it",
-            ),
-            id="gone",
-        ),
+        pytest.param({"multiPoint": plugin_set(disabled=("*",))},
+                     ("profiles[0].plugins.queueSort: exactly one queue sort plugin is needed, found 0",
+                     "profiles[0].plugins.bind: at least one bind plugin is needed; enable DefaultBinder"),
+                     id="nothing-left"),
+        pytest.param({"score": plugin_set("ImageLocality", "ImageLocality")},
+                     ("profiles[0].plugins.score: plugin ImageLocality is listed 2 times, defaults included; "
+                     "disable it there before you enable it, or take one of them out",), id="twice"),
+        pytest.param({"multiPoint": plugin_set("SelectorSpread")},
+                     ("profiles[0].plugins.multiPoint.enabled[0].name: there is no plugin SelectorSpread; "
+                     "PodTopologySpread with defaultingType System spreads like it",), id="gone"),
     ],
-)
+)  # fmt: skip
 def test_faults_of_construction(sets: dict[str, PluginSet], told: tuple[str, ...]) -> None:
     """What the release finds only when it builds the plugins is told with all problems."""
     assert problems("1.36", profiles=[{"plugins": plugins(**sets)}]) == told

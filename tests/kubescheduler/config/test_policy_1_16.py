@@ -413,29 +413,19 @@ ONE = PredicateArgument(ServiceAffinity())
 ENTRIES: dict[str, tuple[PredicatePolicy | PriorityPolicy, str | None]] = {
     "predicate": (PredicatePolicy("Nope"), "Invalid configuration: Predicate type not found for Nope"),
     "custom predicate": (PredicatePolicy("Nope", ONE), None),
-    "no argument": (
-        PredicatePolicy("HostName", PredicateArgument()),
-        "Exactly 1 predicate argument is required, numArgs: 0",
-    ),
-    "two arguments": (
-        PredicatePolicy("X", PredicateArgument(ServiceAffinity(), LabelsPresence())),
-        "Exactly 1 predicate argument is required, numArgs: 2, Predicate: X",
-    ),
-    "short name": (
-        PredicatePolicy("x", ONE),
-        'Algorithm name x does not match the name validation regexp "^[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])$".',
-    ),
+    "no argument": (PredicatePolicy("HostName", PredicateArgument()),
+        "Exactly 1 predicate argument is required, numArgs: 0"),
+    "two arguments": (PredicatePolicy("X", PredicateArgument(ServiceAffinity(), LabelsPresence())),
+        "Exactly 1 predicate argument is required, numArgs: 2, Predicate: X"),
+    "short name": (PredicatePolicy("x", ONE),
+        'Algorithm name x does not match the name validation regexp "^[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])$".'),
     "priority": (PriorityPolicy("Nope", 1), "Invalid configuration: Priority type not found for Nope"),
     "custom priority": (PriorityPolicy("Nope", 1, PriorityArgument(label_preference=LabelPreference("x"))), None),
-    "two priority arguments": (
-        PriorityPolicy("Nope", 1, PriorityArgument(ServiceAntiAffinity(), LabelPreference())),
-        "Exactly 1 priority argument is required, numArgs: 2, Priority: Nope",
-    ),
-    "shape": (
-        PriorityPolicy("Nope", 1, PriorityArgument(requested_to_capacity_ratio=RequestedToCapacityRatio())),
-        "invalid RequestedToCapacityRatioPriority arguments: at least one point must be specified",
-    ),
-}
+    "two priority arguments": (PriorityPolicy("Nope", 1, PriorityArgument(ServiceAntiAffinity(), LabelPreference())),
+        "Exactly 1 priority argument is required, numArgs: 2, Priority: Nope"),
+    "shape": (PriorityPolicy("Nope", 1, PriorityArgument(requested_to_capacity_ratio=RequestedToCapacityRatio())),
+        "invalid RequestedToCapacityRatioPriority arguments: at least one point must be specified"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("entry", "error"), ENTRIES.values(), ids=ENTRIES)

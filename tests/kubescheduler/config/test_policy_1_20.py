@@ -31,37 +31,27 @@ from tests.support.configuring.policies_1_20 import (
 @pytest.mark.parametrize(
     ("document", "reason"),
     [
-        (
-            {**POLICY, "PREDICATES": []},
-            "v1.Policy.ReadObject: found unknown field: PREDICATES, error found in #10 byte of "
-            '...|REDICATES":[],"apiVe|..., bigger context ...|{"PREDICATES":[],"apiVersion":"v1","kind":"Policy"}|...',
-        ),
-        (
-            named("predicates", "A", Argument=None),
-            "v1.Policy.Predicates: []v1.PredicatePolicy: v1.PredicatePolicy.ReadObject: found unknown field: Argument, "
-            'error found in #10 byte of ...|"Argument":null,"nam|..., bigger context '
-            '...|on":"v1","kind":"Policy","predicates":[{"Argument":null,"name":"A"}]}|...',
-        ),
-        (
-            named("priorities", "A", argument={"serviceAntiAffinity": {"labels": ["<x>"]}}),
-            "v1.Policy.Priorities: []v1.PriorityPolicy: v1.PriorityPolicy.Argument: "
-            "v1.PriorityArgument.ServiceAntiAffinity: v1.ServiceAntiAffinity.ReadObject: found unknown field: labels, "
-            'error found in #10 byte of ...|:{"labels":["\\u003cx|..., bigger context '
-            '...|ies":[{"argument":{"serviceAntiAffinity":{"labels":["\\u003cx\\u003e"]}},"name":"A"}]}|...',
-        ),
-        (
-            {"predicates": [], "kind": "Policy"},
-            "config.Policy.ReadObject: found unknown field: predicates, error found in #10 byte of "
-            '...|redicates":[]}|..., bigger context ...|{"kind":"Policy","predicates":[]}|...',
-        ),
-        (
-            {"apiversion": "v1", "kind": "Policy"},
-            "v1.Policy.ReadObject: found unknown field: apiversion, error found in #10 byte of "
-            '...|piversion":"v1","kin|..., bigger context ...|{"apiversion":"v1","kind":"Policy"}|...',
-        ),
+        ({**POLICY, "PREDICATES": []},
+         "v1.Policy.ReadObject: found unknown field: PREDICATES, error found in #10 byte of "
+         '...|REDICATES":[],"apiVe|..., bigger context ...|{"PREDICATES":[],"apiVersion":"v1","kind":"Policy"}|...'),
+        (named("predicates", "A", Argument=None),
+         "v1.Policy.Predicates: []v1.PredicatePolicy: v1.PredicatePolicy.ReadObject: found unknown field: Argument, "
+         'error found in #10 byte of ...|"Argument":null,"nam|..., bigger context '
+         '...|on":"v1","kind":"Policy","predicates":[{"Argument":null,"name":"A"}]}|...'),
+        (named("priorities", "A", argument={"serviceAntiAffinity": {"labels": ["<x>"]}}),
+         "v1.Policy.Priorities: []v1.PriorityPolicy: v1.PriorityPolicy.Argument: "
+         "v1.PriorityArgument.ServiceAntiAffinity: v1.ServiceAntiAffinity.ReadObject: found unknown field: labels, "
+         'error found in #10 byte of ...|:{"labels":["\\u003cx|..., bigger context '
+         '...|ies":[{"argument":{"serviceAntiAffinity":{"labels":["\\u003cx\\u003e"]}},"name":"A"}]}|...'),
+        ({"predicates": [], "kind": "Policy"},
+         "config.Policy.ReadObject: found unknown field: predicates, error found in #10 byte of "
+         '...|redicates":[]}|..., bigger context ...|{"kind":"Policy","predicates":[]}|...'),
+        ({"apiversion": "v1", "kind": "Policy"},
+         "v1.Policy.ReadObject: found unknown field: apiversion, error found in #10 byte of "
+         '...|piversion":"v1","kin|..., bigger context ...|{"apiversion":"v1","kind":"Policy"}|...'),
     ],
     ids=["capitals", "in-a-list", "nested", "no-version", "version-in-another-case"],
-)
+)  # fmt: skip
 def test_unknown_keys_are_refused(document: dict[str, Any], reason: str) -> None:
     """The text repeats the document and says where the decoder stood in it, its keys sorted."""
     written = json.dumps(document, separators=(",", ":"))
@@ -88,25 +78,17 @@ def test_wrong_types_in_extenders() -> None:
 @pytest.mark.parametrize(
     ("document", "text"),
     [
-        (
-            {"kind": "Policies", "apiVersion": "v1"},
-            'no kind "Policies" is registered for version "v1" in scheme '
-            '"k8s.io/kubernetes/pkg/scheduler/apis/config/scheme/scheme.go:30"',
-        ),
-        (
-            {"kind": "X"},
-            'no kind "X" is registered for the internal version of group "" in scheme '
-            '"k8s.io/kubernetes/pkg/scheduler/apis/config/scheme/scheme.go:30"',
-        ),
+        ({"kind": "Policies", "apiVersion": "v1"}, 'no kind "Policies" is registered for version "v1" in scheme '
+         '"k8s.io/kubernetes/pkg/scheduler/apis/config/scheme/scheme.go:30"'),
+        ({"kind": "X"}, 'no kind "X" is registered for the internal version of group "" in scheme '
+         '"k8s.io/kubernetes/pkg/scheduler/apis/config/scheme/scheme.go:30"'),
         ({**POLICY, "apiVersion": "a/b/c"}, "unexpected GroupVersion string: a/b/c"),
         ({"kind": 1}, "couldn't get version/kind; json parse error: kind is not a string"),
-        (
-            {**POLICY, "hardPodAffinitySymmetricWeight": 2**31},
-            "hardPodAffinitySymmetricWeight: expected a 32-bit integer, found the number 2147483648",
-        ),
+        ({**POLICY, "hardPodAffinitySymmetricWeight": 2**31},
+         "hardPodAffinitySymmetricWeight: expected a 32-bit integer, found the number 2147483648"),
     ],
     ids=["kind", "kind-without-version", "version", "no-text", "32-bits"],
-)
+)  # fmt: skip
 def test_documents_that_cannot_be_read(document: dict[str, Any], text: str) -> None:
     """What is no policy is refused."""
     assert error(document) == f"invalid policy: {text}"
@@ -195,55 +177,31 @@ def extender(**more: Any) -> dict[str, Any]:
         (named("priorities", "EqualPriority", weight=-3), [f"priority EqualPriority {OVERFLOWN}"]),
         (named("priorities", "A", weight=(2**63 - 1) // 10), [f"priority A {OVERFLOWN}"]),
         (named("priorities", "A", "A"), [f"priority A {OVERFLOWN}"]),
-        (
-            named("priorities", "A", "B", weight=1, argument=RATIO),
-            ['priority "B" redeclares custom priority "RequestedToCapacityRatio", from: "A"'],
-        ),
-        (
-            {
-                **POLICY,
-                "priorities": [
-                    {"name": "A", "weight": 1, "argument": PREFERENCE},
-                    {"name": "B", "weight": 2, "argument": PREFERENCE},
-                    {"name": "C", "weight": 1, "argument": PREFERENCE},
-                    {"name": "D", "weight": 3, "argument": PREFERENCE},
-                    {"name": "E", "weight": 1, "argument": ANTI_AFFINITY},
-                    {"name": "F", "weight": 2, "argument": ANTI_AFFINITY},
-                ],
-            },
-            [
-                'LabelPreference  priority "B" has a different weight with "A"',
-                'LabelPreference  priority "D" has a different weight with "C"',
-                'ServiceAntiAffinity  priority "F" has a different weight with "E"',
-            ],
-        ),
+        (named("priorities", "A", "B", weight=1, argument=RATIO),
+         ['priority "B" redeclares custom priority "RequestedToCapacityRatio", from: "A"']),
+        ({**POLICY, "priorities": [{"name": "A", "weight": 1, "argument": PREFERENCE},
+         {"name": "B", "weight": 2, "argument": PREFERENCE}, {"name": "C", "weight": 1, "argument": PREFERENCE},
+         {"name": "D", "weight": 3, "argument": PREFERENCE}, {"name": "E", "weight": 1, "argument": ANTI_AFFINITY},
+         {"name": "F", "weight": 2, "argument": ANTI_AFFINITY}]},
+         ['LabelPreference  priority "B" has a different weight with "A"',
+         'LabelPreference  priority "D" has a different weight with "C"',
+         'ServiceAntiAffinity  priority "F" has a different weight with "E"']),
         (named("priorities", "A", weight=1, argument={}), ["no priority arguments set for priority A"]),
-        (
-            {**POLICY, "extenders": [extender(managedResources=[{"name": "A.com/x"}])]},
-            [
-                'extenders[0].managedResources[0].name: Invalid value: "A.com/x": prefix part a lowercase RFC 1123 '
-                "subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with "
-                "an alphanumeric character (e.g. 'example.com', regex used for validation is "
-                r"'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
-            ],
-        ),
-        (
-            {**POLICY, "hardPodAffinitySymmetricWeight": -1},
-            ["hardPodAffinitySymmetricWeight: Invalid value: -1: not in valid range [0-100]"],
-        ),
-        (
-            {**POLICY, "hardPodAffinitySymmetricWeight": 101, "priorities": [{"name": "A"}]},
-            [
-                f"priority A {OVERFLOWN}",
-                "hardPodAffinitySymmetricWeight: Invalid value: 101: not in valid range [0-100]",
-            ],
-        ),
+        ({**POLICY, "extenders": [extender(managedResources=[{"name": "A.com/x"}])]},
+         ['extenders[0].managedResources[0].name: Invalid value: "A.com/x": prefix part a lowercase RFC 1123 '
+         "subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with "
+         "an alphanumeric character (e.g. 'example.com', regex used for validation is "
+         r"'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"]),
+        ({**POLICY, "hardPodAffinitySymmetricWeight": -1},
+         ["hardPodAffinitySymmetricWeight: Invalid value: -1: not in valid range [0-100]"]),
+        ({**POLICY, "hardPodAffinitySymmetricWeight": 101, "priorities": [{"name": "A"}]},
+         [f"priority A {OVERFLOWN}", "hardPodAffinitySymmetricWeight: Invalid value: 101: not in valid range [0-100]"]),
     ],
     ids=[
         *("weight", "overflown", "told-once", "two-ratios", "different-weights", "no-argument"),
         *("wording-of-names", "hard-weight", "several"),
     ],
-)
+)  # fmt: skip
 def test_validation(document: dict[str, Any], texts: list[str]) -> None:
     """Every message is told, in brackets unless there is but one."""
     text = error(document).removeprefix(FROM_POLICY)
@@ -262,29 +220,19 @@ def test_validation(document: dict[str, Any], texts: list[str]) -> None:
     ("document", "text"),
     [
         (named("predicates", "NoSuch"), 'Invalid configuration: Predicate type not found for "NoSuch"'),
-        (
-            named("predicates", "HostName", argument={}),
-            "Exactly 1 predicate argument is required, numArgs: 0, Predicate: HostName",
-        ),
-        (
-            named("predicates", "A", argument={**LABELS, "serviceAffinity": {"labels": []}}),
-            "Exactly 1 predicate argument is required, numArgs: 2, Predicate: A",
-        ),
-        (
-            named("priorities", "RequestedToCapacityRatioPriority", weight=1),
-            'Invalid configuration: Priority type not found for "RequestedToCapacityRatioPriority"',
-        ),
-        (
-            named("priorities", "A", weight=1, argument={**PREFERENCE, **ANTI_AFFINITY}),
-            "Exactly 1 priority argument is required, numArgs: 2, Priority: A",
-        ),
-        (
-            {**named("priorities", "B", weight=1), **named("predicates", "HostName", "A")},
-            'Invalid configuration: Predicate type not found for "A"',
-        ),
+        (named("predicates", "HostName", argument={}),
+         "Exactly 1 predicate argument is required, numArgs: 0, Predicate: HostName"),
+        (named("predicates", "A", argument={**LABELS, "serviceAffinity": {"labels": []}}),
+         "Exactly 1 predicate argument is required, numArgs: 2, Predicate: A"),
+        (named("priorities", "RequestedToCapacityRatioPriority", weight=1),
+         'Invalid configuration: Priority type not found for "RequestedToCapacityRatioPriority"'),
+        (named("priorities", "A", weight=1, argument={**PREFERENCE, **ANTI_AFFINITY}),
+         "Exactly 1 priority argument is required, numArgs: 2, Priority: A"),
+        ({**named("priorities", "B", weight=1), **named("predicates", "HostName", "A")},
+         'Invalid configuration: Predicate type not found for "A"'),
     ],
     ids=["predicate", "no-argument", "two-arguments", "priority", "two-priority-arguments", "predicates-first"],
-)
+)  # fmt: skip
 def test_what_ends_the_process(document: dict[str, Any], text: str) -> None:
     """The first entry that cannot be registered."""
     assert error(document) == f"fatal: {text}"

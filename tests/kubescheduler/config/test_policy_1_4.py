@@ -55,45 +55,24 @@ def test_an_entry_with_an_argument_replaces_a_built_in_one() -> None:
 @pytest.mark.parametrize(
     ("document", "text"),
     [
-        pytest.param(
-            {"kind": "Policy", "apiVersion": "v2"},
-            f'{FATAL}invalid configuration: no kind "Policy" is registered for version "v2"',
-            id="version",
-        ),
-        pytest.param(
-            {**POLICY, "priorities": [{"name": "EqualPriority", "weight": 0}, {"name": "EqualPriority"}]},
-            f"{FATAL}[Priority EqualPriority should have a positive weight applied to it, "
-            "Priority EqualPriority should have a positive weight applied to it]",
-            id="weights-each-told",
-        ),
-        pytest.param(
-            {**POLICY, "extenders": [{"urlPrefix": "http://x", "weight": -1}]},
-            f"{FATAL}Priority for extender http://x should have a non negative weight applied to it",
-            id="extender-weight",
-        ),
-        pytest.param(
-            {**POLICY, "predicates": [{"name": "CheckVolumeBinding"}]},
-            "Invalid configuration: Predicate type not found for CheckVolumeBinding",
-            id="predicate",
-        ),
-        pytest.param(
-            {**POLICY, "priorities": [{"name": "ResourceLimitsPriority", "weight": 1}]},
-            "Invalid configuration: Priority type not found for ResourceLimitsPriority",
-            id="priority",
-        ),
-        pytest.param(
-            {**POLICY, "predicates": [{"name": "Mine", "argument": {}}]},
-            "Exactly 1 predicate argument is required, numArgs: 0, Predicate: Mine",
-            id="argument",
-        ),
-        pytest.param(
-            {
-                **POLICY,
-                "priorities": [{"name": "R", "weight": 1, "argument": {"requestedToCapacityRatioArguments": {}}}],
-            },
-            "Exactly 1 priority argument is required, numArgs: 0, Priority: R",
-            id="capacity-ratio-is-unknown",
-        ),
+        pytest.param({"kind": "Policy", "apiVersion": "v2"},
+                     f'{FATAL}invalid configuration: no kind "Policy" is registered for version "v2"', id="version"),
+        pytest.param({**POLICY, "priorities": [{"name": "EqualPriority", "weight": 0}, {"name": "EqualPriority"}]},
+                     f"{FATAL}[Priority EqualPriority should have a positive weight applied to it, "
+                     "Priority EqualPriority should have a positive weight applied to it]", id="weights-each-told"),
+        pytest.param({**POLICY, "extenders": [{"urlPrefix": "http://x", "weight": -1}]},
+                     f"{FATAL}Priority for extender http://x should have a non negative weight applied to it",
+                     id="extender-weight"),
+        pytest.param({**POLICY, "predicates": [{"name": "CheckVolumeBinding"}]},
+                     "Invalid configuration: Predicate type not found for CheckVolumeBinding", id="predicate"),
+        pytest.param({**POLICY, "priorities": [{"name": "ResourceLimitsPriority", "weight": 1}]},
+                     "Invalid configuration: Priority type not found for ResourceLimitsPriority", id="priority"),
+        pytest.param({**POLICY, "predicates": [{"name": "Mine", "argument": {}}]},
+                     "Exactly 1 predicate argument is required, numArgs: 0, Predicate: Mine", id="argument"),
+        pytest.param({**POLICY, "priorities": [{"name": "R", "weight": 1,
+                     "argument": {"requestedToCapacityRatioArguments": {}}}]},
+                     "Exactly 1 priority argument is required, numArgs: 0, Priority: R",
+                     id="capacity-ratio-is-unknown"),
         pytest.param(
             {**POLICY, "extenders": [{"httpTimeout": "5s"}]},
             f"{FATAL}invalid configuration: extenders[0].httpTimeout: expected an integer number of nanoseconds, "
@@ -101,7 +80,7 @@ def test_an_entry_with_an_argument_replaces_a_built_in_one() -> None:
             id="timeout",
         ),
     ],
-)
+)  # fmt: skip
 def test_the_words_of_the_release(document: dict[str, Any], text: str) -> None:
     """Where it gives up."""
     assert error(document) == text

@@ -109,22 +109,16 @@ AFFINITY = {"name": "InterPodAffinity", "args": {"hardPodAffinityWeight": 3}}
 FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     "type": ({"bindTimeoutSeconds": "7"}, "config: bindTimeoutSeconds: expected an integer"),
     "name": ({"schedulerName": ""}, "config: schedulerName: Required value"),
-    "lock": (
-        {"leaderElection": {"lockObjectName": "a", "resourceName": "b"}},
-        "ResourceName and LockObjectName are both set and do not match, ResourceName: b, LockObjectName: a",
-    ),
-    "plugin": (
-        {"plugins": {"postFilter": {"enabled": [{"name": "Mine"}]}}},
-        "config: plugins.postFilter.enabled[0].name: there is no plugin Mine",
-    ),
+    "lock": ({"leaderElection": {"lockObjectName": "a", "resourceName": "b"}},
+        "ResourceName and LockObjectName are both set and do not match, ResourceName: b, LockObjectName: a"),
+    "plugin": ({"plugins": {"postFilter": {"enabled": [{"name": "Mine"}]}}},
+        "config: plugins.postFilter.enabled[0].name: there is no plugin Mine"),
     "weight": ({"hardPodAffinitySymmetricWeight": 101}, "config: hardPodAffinitySymmetricWeight: Invalid value: 101"),
-    "weight twice": (
-        {"hardPodAffinitySymmetricWeight": 1, "pluginConfig": [AFFINITY]},
-        "config: hardPodAffinitySymmetricWeight: repeated config for plugin InterPodAffinity",
-    ),
+    "weight twice": ({"hardPodAffinitySymmetricWeight": 1, "pluginConfig": [AFFINITY]},
+        "config: hardPodAffinitySymmetricWeight: repeated config for plugin InterPodAffinity"),
     "profiles": ({"profiles": [{}], "strict": True}, "profiles: unknown key"),
     "provider": ({"algorithmSource": {"provider": "Mine"}}, 'algorithm provider "Mine" is not registered'),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("given", "text"), FAULTS.values(), ids=FAULTS)

@@ -124,20 +124,11 @@ FOO = args("InterPodAffinity", foo=1)
 @pytest.mark.parametrize(
     ("release", "version", "keys", "text"),
     [
-        (
-            "1.23",
-            "v1beta3",
-            FOO,
-            "decoding .profiles[0].pluginConfig[0]: decoding args for plugin InterPodAffinity: "
-            'strict decoding error: unknown field "foo"',
-        ),
-        (
-            "1.24",
-            "v1beta3",
-            FOO,
-            "strict decoding error: decoding .profiles[0].pluginConfig[0]: strict decoding error: "
-            'decoding args for plugin InterPodAffinity: strict decoding error: unknown field "foo"',
-        ),
+        ("1.23", "v1beta3", FOO, "decoding .profiles[0].pluginConfig[0]: decoding args for plugin InterPodAffinity: "
+         'strict decoding error: unknown field "foo"'),
+        ("1.24", "v1beta3", FOO,
+         "strict decoding error: decoding .profiles[0].pluginConfig[0]: strict decoding error: "
+         'decoding args for plugin InterPodAffinity: strict decoding error: unknown field "foo"'),
         ("1.23", "v1beta2", {"foo": 1}, 'strict decoding error: unknown field "foo"'),
         *(
             (
@@ -150,20 +141,12 @@ FOO = args("InterPodAffinity", foo=1)
             for release in ("1.22", "1.23", "1.24", "1.27")
         ),
         ("1.26", "v1", {"leaderElection": {"resourceLock": "endpoints"}}, ""),
-        (
-            "1.27",
-            "v1",
-            {"leaderElection": {"resourceLock": "endpoints"}},
-            'leaderElection.resourceLock: Invalid value: "endpoints": resourceLock value must be "leases"',
-        ),
-        (
-            "1.25",
-            "v1beta2",
-            {"healthzBindAddress": "0.0.0.0:10251"},
-            'healthzBindAddress: Invalid value: "0.0.0.0:10251": must be empty or with an explicit 0 port',
-        ),
+        ("1.27", "v1", {"leaderElection": {"resourceLock": "endpoints"}},
+         'leaderElection.resourceLock: Invalid value: "endpoints": resourceLock value must be "leases"'),
+        ("1.25", "v1beta2", {"healthzBindAddress": "0.0.0.0:10251"},
+         'healthzBindAddress: Invalid value: "0.0.0.0:10251": must be empty or with an explicit 0 port'),
     ],
-)
+)  # fmt: skip
 def test_texts(release: str, version: str, keys: dict[str, Any], text: str) -> None:
     """What a release says of one fault."""
     assert error(release, version, **keys) == text

@@ -168,22 +168,16 @@ def test_a_scene_without_code_says_how_to_bring_some() -> None:
 
 PROBLEMS = {
     "pod and node": ("predicate Odd, pod a/web, node n1: bad", CodeFault("predicate Odd: bad", 9, None, "a/web", "n1")),
-    "pod at the end": (
-        "predicate Odd, node n1: NameError: no (pod a/web)",
-        CodeFault("predicate Odd: NameError: no", 9, None, "a/web", "n1"),
-    ),
+    "pod at the end": ("predicate Odd, node n1: NameError: no (pod a/web)",
+        CodeFault("predicate Odd: NameError: no", 9, None, "a/web", "n1")),
     "node only": ("predicate Odd, node n1: bad", CodeFault("predicate Odd: bad", 9, None, "", "n1")),
     "neither": ("plugin Mine, filter: bad", CodeFault("plugin Mine, filter: bad", 9)),
-    "a message that speaks of a pod": (
-        "plugin Mine, filter, pod a/web: no room for it, pod b/db, node n2: first",
-        CodeFault("plugin Mine, filter: no room for it, pod b/db, node n2: first", 9, None, "a/web"),
-    ),
+    "a message that speaks of a pod": ("plugin Mine, filter, pod a/web: no room for it, pod b/db, node n2: first",
+        CodeFault("plugin Mine, filter: no room for it, pod b/db, node n2: first", 9, None, "a/web")),
     "no message": ("it ended", CodeFault("it ended", 9)),
-    "several lines": (
-        "predicate Odd, node n1: bad\nand worse",
-        CodeFault("predicate Odd: bad\nand worse", 9, None, "", "n1"),
-    ),
-}
+    "several lines": ("predicate Odd, node n1: bad\nand worse",
+        CodeFault("predicate Odd: bad\nand worse", 9, None, "", "n1")),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("problem", "fault"), PROBLEMS.values(), ids=PROBLEMS.keys())

@@ -99,24 +99,15 @@ CONFIG = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfigu
 POLICY_WITH_PROBLEMS = "kind: Policy\napiVersion: v1\npriorities:\n"
 
 PLACES: dict[str, tuple[str, SideKind, str, str | None, int | None]] = {
-    "a value": (
-        "1.36",
-        "config",
+    "a value": ("1.36", "config",
         f"{CONFIG}    score:\n      enabled:\n      - name: ImageLocality\n        weight: x\n",
-        "profiles[0].plugins.score.enabled[0].weight",
-        8,
-    ),
+        "profiles[0].plugins.score.enabled[0].weight", 8),
     "an entry": ("1.16", "policy", f"{POLICY_WITH_PROBLEMS}- name: A\n  weight: 1\n", "priorities[0]", 4),
-    "a weight": (
-        "1.16",
-        "policy",
-        f"{POLICY_WITH_PROBLEMS}- name: EqualPriority\n  weight: 0\n",
-        "priorities[0].weight",
-        5,
-    ),
+    "a weight": ("1.16", "policy", f"{POLICY_WITH_PROBLEMS}- name: EqualPriority\n  weight: 0\n",
+        "priorities[0].weight", 5),
     "no YAML": ("1.36", "config", "a: [\nb", None, 3),
     "no kind": ("1.36", "config", "profiles: []\n", None, None),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("release", "kind", "text", "path", "line"), PLACES.values(), ids=PLACES.keys())

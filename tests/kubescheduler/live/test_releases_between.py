@@ -19,20 +19,12 @@ NEW = ("v1", "apps/v1", "storage.k8s.io/v1", "policy/v1", "events.k8s.io/v1", "c
     [
         ("1.13", OLD, "0/1 nodes are available: 1 Insufficient cpu."),
         ("1.19", OLD, "0/1 nodes are available: 1 Insufficient cpu."),
-        (
-            "1.24",
-            NEW,
-            "0/1 nodes are available: 1 Insufficient cpu. "
-            "preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.",
-        ),
-        (
-            "1.28",
-            NEW,
-            "0/1 nodes are available: 1 Insufficient cpu. "
-            "preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.",
-        ),
+        ("1.24", NEW, "0/1 nodes are available: 1 Insufficient cpu. "
+         "preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod."),
+        ("1.28", NEW, "0/1 nodes are available: 1 Insufficient cpu. "
+         "preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod."),
     ],
-)
+)  # fmt: skip
 def test_a_run(io: IoThread, release: str, groups: tuple[str, ...], text: str) -> None:
     """It binds one pod, and says in the release's words why another one fits nowhere."""
     with ApiServer(io, groups=groups) as server, running(server, release) as cluster:

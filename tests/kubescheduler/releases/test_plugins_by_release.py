@@ -132,26 +132,14 @@ MISSING = 'persistentvolumeclaim "none" not found'
     ("release", "large", "claiming"),
     [
         ("1.23", f"1 Insufficient cpu, {TAINT_1_23}.", f"2 {MISSING}."),
-        (
-            "1.24",
-            "1 node(s) had untolerated taint {k: v}, 2 Insufficient cpu. preemption: 0/2 nodes are available: "
-            f"1 {NOBODY}, 1 {HOPELESS}.",
-            f"2 {MISSING}. preemption: 0/2 nodes are available: 2 {HOPELESS}.",
-        ),
-        (
-            "1.26",
-            "1 Insufficient cpu, 1 node(s) had untolerated taint {k: v}. preemption: 0/2 nodes are available: "
-            f"1 {NOBODY}, 1 {HOPELESS}.",
-            f"{MISSING}. preemption: 0/2 nodes are available: 2 {NOBODY}.",
-        ),
-        (
-            "1.28",
-            "1 Insufficient cpu, 1 node(s) had untolerated taint {k: v}. preemption: 0/2 nodes are available: "
-            f"1 {NOBODY}, 1 {HOPELESS}.",
-            f"{MISSING}. preemption: 0/2 nodes are available: 2 {HOPELESS}.",
-        ),
+        ("1.24", "1 node(s) had untolerated taint {k: v}, 2 Insufficient cpu. preemption: 0/2 nodes are available: "
+         f"1 {NOBODY}, 1 {HOPELESS}.", f"2 {MISSING}. preemption: 0/2 nodes are available: 2 {HOPELESS}."),
+        ("1.26", "1 Insufficient cpu, 1 node(s) had untolerated taint {k: v}. preemption: 0/2 nodes are available: "
+         f"1 {NOBODY}, 1 {HOPELESS}.", f"{MISSING}. preemption: 0/2 nodes are available: 2 {NOBODY}."),
+        ("1.28", "1 Insufficient cpu, 1 node(s) had untolerated taint {k: v}. preemption: 0/2 nodes are available: "
+         f"1 {NOBODY}, 1 {HOPELESS}.", f"{MISSING}. preemption: 0/2 nodes are available: 2 {HOPELESS}."),
     ],
-)
+)  # fmt: skip
 def test_messages(release: str, large: str, claiming: str) -> None:
     """Preemption has the last word from 1.24 on; what PreFilter refused is said once from 1.26 on."""
     scheduler = Scheduler(Cluster([node("a"), TAINTED], release=release))

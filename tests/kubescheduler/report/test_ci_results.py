@@ -18,21 +18,12 @@ from tests.support.build import labels
 from tests.support.comparisons import node, pod
 
 SUITES = [
-    Suite(
-        "1.36",
-        [
-            CiCase("shop.Deployment/web", "web-1"),
-            *(
-                CiCase("shop.Deployment/web", f"web-{at}", Standing.FAILED, "no-node", "0/2: full", "0/2: full")
-                for at in (2, 3)
-            ),
-            CiCase("shop.Pod/one", "one", Standing.ERROR, "error", "100% gone", "why\nand how"),
-            CiCase("shop.Pod/two", "two", Standing.SKIPPED),
-            CiCase("shop.Pod/three", "three", message="tolerated", text="all of it"),
-        ],
-        ["a node says nothing"],
-    )
-]
+    Suite("1.36", [CiCase("shop.Deployment/web", "web-1"),
+          *(CiCase("shop.Deployment/web", f"web-{at}", Standing.FAILED, "no-node", "0/2: full",
+          "0/2: full") for at in (2, 3)), CiCase("shop.Pod/one", "one", Standing.ERROR, "error", "100% gone",
+          "why\nand how"), CiCase("shop.Pod/two", "two", Standing.SKIPPED),
+          CiCase("shop.Pod/three", "three", message="tolerated", text="all of it")], ["a node says nothing"]),
+]  # fmt: skip
 
 
 def test_junit() -> None:

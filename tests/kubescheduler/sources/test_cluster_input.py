@@ -265,23 +265,15 @@ def running(name: str, node_name: str) -> dict[str, Any]:
 
 FAULTY = pod("odd", containers=[{"name": "c", "image": 5}])
 CASES: dict[str, tuple[list[dict[str, Any]], list[str]]] = {
-    "both": (
-        [node(), FAULTY, running("a", "n2"), node(), running("b", "n1")],
-        [
-            "Pod default/odd: spec.containers[0].image",
-            "Node n1: metadata.name: already in the same file",
-            'Pod default/a: spec.nodeName: node "n2" is not in the cluster',
-        ],
-    ),
-    "what follows from a faulty node": (
-        [{**node("n2"), "status": {"allocatable": {"cpu": "1O0m"}}}, running("a", "n2"), running("b", "n3")],
-        ["Node n2: status.allocatable", 'Pod default/b: spec.nodeName: node "n3" is not in the cluster'],
-    ),
-    "a node without a name": (
-        [{"apiVersion": "v1", "kind": "Node", "metadata": {}}, running("a", "n2")],
-        ["items[0]: Node: metadata.name"],
-    ),
-}
+    "both": ([node(), FAULTY, running("a", "n2"), node(), running("b", "n1")],
+        ["Pod default/odd: spec.containers[0].image", "Node n1: metadata.name: already in the same file",
+        'Pod default/a: spec.nodeName: node "n2" is not in the cluster']),
+    "what follows from a faulty node": ([{**node("n2"), "status": {"allocatable": {"cpu": "1O0m"}}},
+        running("a", "n2"), running("b", "n3")], ["Node n2: status.allocatable",
+        'Pod default/b: spec.nodeName: node "n3" is not in the cluster']),
+    "a node without a name": ([{"apiVersion": "v1", "kind": "Node", "metadata": {}}, running("a", "n2")],
+        ["items[0]: Node: metadata.name"]),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("objects", "problems"), CASES.values(), ids=CASES.keys())

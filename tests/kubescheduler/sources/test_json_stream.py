@@ -227,32 +227,25 @@ ODD_TEXTS = {
     "a key twice in another document": f"{text_of([pod(1), pod(2), pod(3)])}\n---\n{text_of([UNSTORED])}".replace(
         '"name": "c"\n', '"name": "b", "name": "c"\n'
     ),
-    "a fault where an object begins": text_of([pod(1), pod(2), pod(3)])
-    .replace("\n        {\n", "\n        {x\n")
-    .replace("{x", "{", 2),
-    "a node in a list of pods, and a key that only YAML takes": text_of([node(), pod(1)], kind="PodList").replace(
-        "            {\n", "            {x", 1
-    ),
+    "a fault where an object begins": text_of([pod(1), pod(2), pod(3)]) .replace("\n        {\n",
+        "\n        {x\n") .replace("{x", "{", 2),
+    "a node in a list of pods, and a key that only YAML takes": text_of([node(), pod(1)],
+        kind="PodList").replace("            {\n", "            {x", 1),
     "a comment behind": text_of([pod(1), node(), pod(3)]) + "  # two pods",
     "a comma too many": text_of([pod(1), pod(2), pod(3)]).replace("\n    ],", ",\n    ],"),
-    "a fault behind other letters": text_of(
-        [changed(pod(1), {"metadata": {"labels": {"app": "wéb"}}}), *map(pod, range(5))]
-    )
-    .replace("\\u00e9", "é")
-    .replace('"name": "web-4"', '"name": "web-4'),
+    "a fault behind other letters": text_of([changed(pod(1), {"metadata": {"labels": {"app": "wéb"}}}),
+        *map(pod, range(5))]) .replace("\\u00e9", "é") .replace('"name": "web-4"', '"name": "web-4'),
     "kind twice": text_of([pod(1), pod(2)])[:-1] + ', "kind": "Pod"}',
     "a label twice": text_of([pod(1), pod(2), pod(3)]).replace('"app": "web"', '"app": 1, "app": "x"', 1),
-    "a key twice in what was never stored": text_of([pod(1), pod(2)])
-    .replace('"resourceVersion": "7",', "")
-    .replace('"uid": "u2"', '"uid": "u2", "uid": "u3"'),
+    "a key twice in what was never stored": text_of([pod(1), pod(2)]) .replace('"resourceVersion": "7",',
+        "") .replace('"uid": "u2"', '"uid": "u2", "uid": "u3"'),
     "nested too deeply": text_of([pod(1), pod(2)]).replace('"Exists"', "[" * 1200 + "]" * 1200, 1),
     "a spec that is no UTF-8": text_of([pod(1), pod(2)]).replace('"operator": "Exists"', '"operator": "\udcff"', 1),
     "text that is no UTF-8": text_of([pod(1), pod(2)]).replace('"app": "web"', '"app": "\udcff"', 1),
-    "an object that ends before a comma": text_of([pod(1), pod(2), pod(3)]).replace(
-        '"phase": "Running"', '"phase": }', 1
-    ),
+    "an object that ends before a comma": text_of([pod(1), pod(2), pod(3)]).replace('"phase": "Running"', '"phase": }',
+        1),
     "two values of a node": text_of([node(), {**node(1), "x": 1}]).replace('"x": 1', '"x": 1,\n            "x": 2'),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("text", ODD_TEXTS.values(), ids=ODD_TEXTS)

@@ -275,35 +275,20 @@ def test_without_fixtures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize(
     ("expected", "lines"),
     [
-        pytest.param(
-            {"default/a": "n1"},
-            [
-                "default/a: expected n1, found n2",
-                "n2 has a total of 100035, n1 100033:",
-                "+1  BalancedResourceAllocation: 8 against 7, weight 1",
-                "+1  LeastRequestedPriority: 7 against 6, weight 1",
-            ],
-            id="outscored",
-        ),
-        pytest.param(
-            {"default/a": "full"},
-            ["default/a: expected full, found n2", "full is refused: GeneralPredicates: Insufficient cpu"],
-            id="refused",
-        ),
-        pytest.param(
-            {"default/a": "n9"},
-            ["default/a: expected n9, found n2", "there is no node n9 in the cluster"],
-            id="unknown",
-        ),
-        pytest.param(
-            {"default/a": None}, ["default/a: expected no node, found n2", "it fits on 2 of 3 nodes"], id="fits"
-        ),
+        pytest.param({"default/a": "n1"}, ["default/a: expected n1, found n2", "n2 has a total of 100035, n1 100033:",
+                     "+1  BalancedResourceAllocation: 8 against 7, weight 1",
+                     "+1  LeastRequestedPriority: 7 against 6, weight 1"], id="outscored"),
+        pytest.param({"default/a": "full"}, ["default/a: expected full, found n2",
+                     "full is refused: GeneralPredicates: Insufficient cpu"], id="refused"),
+        pytest.param({"default/a": "n9"}, ["default/a: expected n9, found n2", "there is no node n9 in the cluster"],
+                     id="unknown"),
+        pytest.param({"default/a": None}, ["default/a: expected no node, found n2", "it fits on 2 of 3 nodes"],
+                     id="fits"),
         pytest.param({}, ["default/a: not expected, found n2"], id="more"),
-        pytest.param(
-            {"default/a": "n2", "default/b": "n1"}, ["default/b: expected n1, but it is not among the pods"], id="fewer"
-        ),
+        pytest.param({"default/a": "n2", "default/b": "n1"}, ["default/b: expected n1, but it is not among the pods"],
+                     id="fewer"),
     ],
-)
+)  # fmt: skip
 def test_expected_placements_are_explained(expected: dict[str, str], lines: list[str], shop: Project) -> None:
     """``assert scheduler.place(…) == {…}`` says of every pod why it is not there, on either side."""
     shop.write("pods.json", [pod("a")])

@@ -149,58 +149,32 @@ def test_compare_placements(shop: Project) -> None:
 @pytest.mark.parametrize(
     ("body", "lines"),
     [
-        pytest.param(
-            "def test(cluster): ...",
-            [
-                'kubescheduler: no cluster: mark the test with @pytest.mark.cluster("cluster.yaml"), '
-                "or set kubescheduler_cluster in pytest's settings"
-            ],
-            id="no cluster",
-        ),
-        pytest.param(
-            "@pytest.mark.cluster()\ndef test(cluster): ...",
-            ['kubescheduler: @pytest.mark.cluster: name files, as in @pytest.mark.cluster("cluster.yaml")'],
-            id="no file",
-        ),
+        pytest.param("def test(cluster): ...",
+                     ['kubescheduler: no cluster: mark the test with @pytest.mark.cluster("cluster.yaml"), '
+                     "or set kubescheduler_cluster in pytest's settings"], id="no cluster"),
+        pytest.param("@pytest.mark.cluster()\ndef test(cluster): ...",
+                     ['kubescheduler: @pytest.mark.cluster: name files, as in @pytest.mark.cluster("cluster.yaml")'],
+                     id="no file"),
         pytest.param(
             '@pytest.mark.cluster("cluster.json", 3)\ndef test(cluster): ...',
             ["kubescheduler: cluster: expected a file name, a manifest, YAML or JSON text, or an object, found 3"],
             id="no name",
         ),
-        pytest.param(
-            '@pytest.mark.cluster("bad.json")\ndef test(cluster): ...',
-            [
-                "kubescheduler: 2 faults",
-                "- bad.json: Node a: status.allocatable: must be an object, not 4",
-                '- bad.json: Node b: metadata.labels: must be an object, not "x"',
-            ],
-            id="bad objects",
-        ),
-        pytest.param(
-            '@pytest.mark.cluster("cluster.json")\n@pytest.mark.scheduler()\ndef test(scheduler): ...',
-            [
-                "kubescheduler: @pytest.mark.scheduler: describe one scheduler, as in "
-                '@pytest.mark.scheduler("release=1.16,policy=policy.json")'
-            ],
-            id="no scheduler",
-        ),
-        pytest.param(
-            '@pytest.mark.cluster("none.json")\n@pytest.mark.scheduler("provider=Default,relase=1")\n'
-            "def test(scheduler): ...",
-            [
-                "kubescheduler: 2 faults",
-                "- none.json: no such file or folder in {path}",
-                "- provider=Default,relase=1: relase: there is no such key; did you mean release?",
-            ],
-            id="both",
-        ),
-        pytest.param(
-            '@pytest.mark.cluster("cluster.json")\n@pytest.mark.scheduler(42)\ndef test(scheduler): ...',
-            ['kubescheduler: scheduler: expected text like "release=1.16,policy=policy.json", found 42'],
-            id="no text",
-        ),
+        pytest.param('@pytest.mark.cluster("bad.json")\ndef test(cluster): ...',
+                     ["kubescheduler: 2 faults", "- bad.json: Node a: status.allocatable: must be an object, not 4",
+                     '- bad.json: Node b: metadata.labels: must be an object, not "x"'], id="bad objects"),
+        pytest.param('@pytest.mark.cluster("cluster.json")\n@pytest.mark.scheduler()\ndef test(scheduler): ...',
+                     ["kubescheduler: @pytest.mark.scheduler: describe one scheduler, as in "
+                     '@pytest.mark.scheduler("release=1.16,policy=policy.json")'], id="no scheduler"),
+        pytest.param('@pytest.mark.cluster("none.json")\n@pytest.mark.scheduler("provider=Default,relase=1")\n'
+                     "def test(scheduler): ...", ["kubescheduler: 2 faults",
+                     "- none.json: no such file or folder in {path}",
+                     "- provider=Default,relase=1: relase: there is no such key; did you mean release?"], id="both"),
+        pytest.param('@pytest.mark.cluster("cluster.json")\n@pytest.mark.scheduler(42)\ndef test(scheduler): ...',
+                     ['kubescheduler: scheduler: expected text like "release=1.16,policy=policy.json", found 42'],
+                     id="no text"),
     ],
-)
+)  # fmt: skip
 def test_wrong_markers(body: str, lines: list[str], project: Project) -> None:
     """A test whose cluster or scheduler cannot be had is told every fault, and nothing else."""
     project.write("bad.json", [{**node("a"), "status": {"allocatable": 4}}, _labelled("b")])
@@ -216,11 +190,8 @@ def _labelled(name: str) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("call", "lines"),
     [
-        pytest.param(
-            'schedule("two.json")',
-            ["schedule takes one pod, found default/a, default/b; use place for several"],
-            id="two",
-        ),
+        pytest.param('schedule("two.json")',
+                     ["schedule takes one pod, found default/a, default/b; use place for several"], id="two"),
         pytest.param(
             'schedule({"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "x"}, "spec": {"template": '
             '{"spec": {"nodeSelector": {"a": "b"}, "containers": [{"name": "c"}]}}}})',
@@ -228,52 +199,29 @@ def _labelled(name: str) -> dict[str, object]:
             id="on no node",
         ),
         pytest.param("place()", ["pods: no pods in it; give a manifest of kind Pod"], id="none"),
-        pytest.param(
-            'place("two.json", "two.json")',
-            [
-                "2 faults",
-                "- Pod default/a: it is 2 times in pods; rename the others",
-                "- Pod default/b: it is 2 times in pods; rename the others",
-            ],
-            id="twice",
-        ),
-        pytest.param(
-            'place({"metadata": {"name": "old"}, "spec": {"containers": []}})',
-            ["Pod default/old: it runs on n1; remove it there, or give the pod another name"],
-            id="running",
-        ),
-        pytest.param(
-            'place({"metadata": {}, "spec": {"containers": 7}}, 5, "none.yaml")',
-            [
-                "4 faults",
-                "- none.yaml: no such file or folder in {path}",
-                "- manifest: Pod: metadata.name: missing; every object needs a name",
-                "- manifest: Pod: spec.containers: must be a list, not 7",
-                "- pods: expected a file name, a manifest, YAML or JSON text, or an object, found 5",
-            ],
-            id="several",
-        ),
-        pytest.param(
-            'place("kind: Node\\nmetadata: {name: n1}")',
-            ["pods: no pods in it (found: 1 Node); give a manifest of kind Pod"],
-            id="no pod",
-        ),
+        pytest.param('place("two.json", "two.json")', ["2 faults",
+                     "- Pod default/a: it is 2 times in pods; rename the others",
+                     "- Pod default/b: it is 2 times in pods; rename the others"], id="twice"),
+        pytest.param('place({"metadata": {"name": "old"}, "spec": {"containers": []}})',
+                     ["Pod default/old: it runs on n1; remove it there, or give the pod another name"], id="running"),
+        pytest.param('place({"metadata": {}, "spec": {"containers": 7}}, 5, "none.yaml")',
+                     ["4 faults", "- none.yaml: no such file or folder in {path}",
+                     "- manifest: Pod: metadata.name: missing; every object needs a name",
+                     "- manifest: Pod: spec.containers: must be a list, not 7",
+                     "- pods: expected a file name, a manifest, YAML or JSON text, or an object, found 5"],
+                     id="several"),
+        pytest.param('place("kind: Node\\nmetadata: {name: n1}")',
+                     ["pods: no pods in it (found: 1 Node); give a manifest of kind Pod"], id="no pod"),
         pytest.param(
             'place(["a: b\\n\\tc"])',
             ["text: line 2, column 1: while scanning a plain scalar, found a tab character that violates indentation"],
             id="no YAML",
         ),
-        pytest.param(
-            'place({"metadata": {"name": [1, 2]}, "spec": 7})',
-            [
-                "2 faults",
-                "- manifest: Pod: metadata.name: must be text, not a list",
-                "- manifest: Pod: spec: must be an object, not 7",
-            ],
-            id="no JSON",
-        ),
+        pytest.param('place({"metadata": {"name": [1, 2]}, "spec": 7})',
+                     ["2 faults", "- manifest: Pod: metadata.name: must be text, not a list",
+                     "- manifest: Pod: spec: must be an object, not 7"], id="no JSON"),
     ],
-)
+)  # fmt: skip
 def test_wrong_pods(call: str, lines: list[str], shop: Project) -> None:
     """Pods that cannot be had fail the test at its own line, with every fault."""
     shop.write("two.json", [pod("a"), pod("b")])

@@ -180,28 +180,16 @@ def test_each_test_has_its_own_records(shop: Project) -> None:
 @pytest.mark.parametrize(
     ("body", "lines"),
     [
-        pytest.param(
-            'placements.check(scheduler, "pods.json", name="a/b")',
-            ["name: 'a/b': letters, digits, '_', '.' and '-' are possible"],
-            id="name",
-        ),
-        pytest.param(
-            'placements.check(scheduler, "pods.json"); placements.check(scheduler, "pods.json")',
-            [f"{RECORD}: checked a second time; give each check of a test its own name="],
-            id="twice",
-        ),
-        pytest.param(
-            'placements.check("release=1.16", "pods.json")',
-            ["scheduler: expected what the fixture scheduler gives, found str"],
-            id="scheduler",
-        ),
-        pytest.param(
-            "placements.check(scheduler, 4)",
-            ["pods: expected a file name, a manifest, YAML or JSON text, or an object, found 4"],
-            id="pods",
-        ),
+        pytest.param('placements.check(scheduler, "pods.json", name="a/b")',
+                     ["name: 'a/b': letters, digits, '_', '.' and '-' are possible"], id="name"),
+        pytest.param('placements.check(scheduler, "pods.json"); placements.check(scheduler, "pods.json")',
+                     [f"{RECORD}: checked a second time; give each check of a test its own name="], id="twice"),
+        pytest.param('placements.check("release=1.16", "pods.json")',
+                     ["scheduler: expected what the fixture scheduler gives, found str"], id="scheduler"),
+        pytest.param("placements.check(scheduler, 4)",
+                     ["pods: expected a file name, a manifest, YAML or JSON text, or an object, found 4"], id="pods"),
     ],
-)
+)  # fmt: skip
 def test_wrong_use(body: str, lines: list[str], recorded: Project) -> None:
     """Wrong use of the fixture says what to do."""
     message = recorded.message(f"def test(scheduler, placements):\n    {body}")
@@ -231,21 +219,14 @@ def test_records_survive_writing_and_reading(tmp_path: Path) -> None:
     [
         pytest.param("[]", ["pods: must be a list, one entry a pod, not null"], id="no object"),
         pytest.param("pods: 3", ["pods: must be a list, one entry a pod, not 3"], id="no list"),
-        pytest.param(
-            "pods: [1, {pod: a}, {pod: a, host: 3, hots: x}]",
-            [
-                "pods[0]: must have pod and host, not 1",
-                "pods[1].host: missing",
-                "pods[2].host: 3 is not possible here",
-                "pods[2].hots: there is no such field; fields are pod, host, total, tied, message",
-            ],
-            id="fields",
-        ),
-        pytest.param(
-            "pods: [", ["line 2, column 1: while parsing a flow node, did not find expected node content"], id="no YAML"
-        ),
+        pytest.param("pods: [1, {pod: a}, {pod: a, host: 3, hots: x}]",
+                     ["pods[0]: must have pod and host, not 1", "pods[1].host: missing",
+                     "pods[2].host: 3 is not possible here",
+                     "pods[2].hots: there is no such field; fields are pod, host, total, tied, message"], id="fields"),
+        pytest.param("pods: [", ["line 2, column 1: while parsing a flow node, did not find expected node content"],
+                     id="no YAML"),
     ],
-)
+)  # fmt: skip
 def test_broken_records(text: str, faults: list[str], tmp_path: Path) -> None:
     """A record that was edited wrongly is refused with every fault and its path."""
     path = tmp_path / "record.yaml"

@@ -89,30 +89,20 @@ GATES = {
     "removed": ("1.16", "TaintNodesByCondition=true", "1.36", "exact", "its feature is always on", ""),
     "removed, off": ("1.16", "TaintNodesByCondition=false", "1.36", "lost", "its feature is always on", ""),
     "given up": ("1.16", "ResourceLimitsPriorityFunction=true", "1.36", "lost", "its feature is gone", ""),
-    "default": (
-        *("1.16", "PodOverhead=true", "1.20", "exact", "1.20 has it still, now true by default, so"),
-        "PodOverhead=true",
-    ),
+    "default": (*("1.16", "PodOverhead=true", "1.20", "exact", "1.20 has it still, now true by default, so"),
+        "PodOverhead=true"),
     "kept": ("1.16", "PodOverhead=false", "1.20", "check", "now true by default: false is kept", "PodOverhead=false"),
-    "same": (
-        *("1.16", "BalanceAttachedNodeVolumes=1", "1.20", "check", "still, false by default"),
-        "BalanceAttachedNodeVolumes=1",
-    ),
+    "same": (*("1.16", "BalanceAttachedNodeVolumes=1", "1.20", "check", "still, false by default"),
+        "BalanceAttachedNodeVolumes=1"),
     "unknown": ("1.16", "Mine=true", "1.20", "check", "1.20 has no such gate and does not start with it", ""),
-    "elsewhere": (
-        *("1.16", "RotateKubeletServerCertificate=true", "1.20", "exact", "1.20 has it still, true by"),
-        "RotateKubeletServerCertificate=true",
-    ),
-    "elsewhere, kept": (
-        *("1.20", "RotateKubeletServerCertificate=false", "1.36", "check", "false is kept"),
-        "RotateKubeletServerCertificate=false",
-    ),
-    "later": (
-        *("1.20", "PodLevelResources=false", "1.36", "check", "true by default: false is kept"),
-        "PodLevelResources=false",
-    ),
+    "elsewhere": (*("1.16", "RotateKubeletServerCertificate=true", "1.20", "exact", "1.20 has it still, true by"),
+        "RotateKubeletServerCertificate=true"),
+    "elsewhere, kept": (*("1.20", "RotateKubeletServerCertificate=false", "1.36", "check", "false is kept"),
+        "RotateKubeletServerCertificate=false"),
+    "later": (*("1.20", "PodLevelResources=false", "1.36", "check", "true by default: false is kept"),
+        "PodLevelResources=false"),
     "stage": ("1.16", "AllAlpha=true", "1.36", "check", "1.36 has other gates of that stage", "AllAlpha=true"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("release", "gate", "to", "kind", "text", "kept"), GATES.values(), ids=GATES.keys())

@@ -53,52 +53,29 @@ LABEL = [
 LIMITS = [{"plugins": {"filter": {"disabled": [{"name": "EBSLimits"}], "enabled": [{"name": "EBSLimits"}]}}}]
 
 SOURCES: dict[str, tuple[str, dict[str, Any]]] = {
-    "defaults of 1.4": (
-        "1.4",
-        policy(predicates=predicates("GeneralPredicates"), priorities=priorities(EqualPriority=1)),
-    ),
+    "defaults of 1.4": ("1.4", policy(predicates=predicates("GeneralPredicates"),
+        priorities=priorities(EqualPriority=1))),
     "defaults of 1.16": ("1.16", policy()),
-    "every kind of entry": (
-        "1.16",
-        policy(
-            predicates=[
-                *predicates("MaxEBSVolumeCount", "MaxCinderVolumeCount", "PodFitsHostPorts"),
-                label_presence("Aa", "a"),
-            ],
-            priorities=[
-                *priorities(MostRequestedPriority=3, NodePreferAvoidPodsPriority=7, SelectorSpreadPriority=2),
-                ratio("Fill", 2, (0, 0), (70, 10), (100, 0), cpu=3, memory=1),
-                label_preference("Bb", 2, "b"),
-                anti_affinity("Cc", 2, "rack"),
-            ],
-        ),
-    ),
+    "every kind of entry": ("1.16", policy(predicates=[*predicates("MaxEBSVolumeCount", "MaxCinderVolumeCount",
+        "PodFitsHostPorts"), label_presence("Aa", "a")], priorities=[*priorities(MostRequestedPriority=3,
+        NodePreferAvoidPodsPriority=7, SelectorSpreadPriority=2),
+        ratio("Fill", 2, (0, 0), (70, 10), (100, 0), cpu=3, memory=1), label_preference("Bb", 2, "b"),
+        anti_affinity("Cc", 2, "rack")])),
     "a policy of 1.18": ("1.18", policy(priorities=priorities(SelectorSpreadPriority=2, EvenPodsSpreadPriority=3))),
     "a policy of 1.22": ("1.22", policy(priorities=priorities(LeastRequestedPriority=2, ImageLocalityPriority=3))),
     "v1alpha1": ("1.16", configuration("v1alpha1", disablePreemption=True, bindTimeoutSeconds=7)),
-    "v1alpha2": (
-        "1.18",
-        configuration(
-            "v1alpha2",
-            disablePreemption=True,
-            bindTimeoutSeconds=7,
-            profiles=scores(
-                {"name": "DefaultPodTopologySpread", "weight": 4},
-                disabled=("DefaultPodTopologySpread", "NodeResourceLimits"),
-            ),
-        ),
-    ),
+    "v1alpha2": ("1.18", configuration("v1alpha2", disablePreemption=True, bindTimeoutSeconds=7,
+        profiles=scores({"name": "DefaultPodTopologySpread", "weight": 4},
+        disabled=("DefaultPodTopologySpread", "NodeResourceLimits")))),
     "v1beta1": ("1.19", configuration("v1beta1", profiles=scores(MOST, disabled=("NodeResourcesLeastAllocated",)))),
     "v1beta1, labels": ("1.20", configuration("v1beta1", profiles=LABEL)),
     "v1beta2": ("1.22", configuration("v1beta2", leaderElection={"leaderElect": True, "resourceLock": "endpoints"})),
     "v1beta3": ("1.23", configuration("v1beta3", profiles=scores({"name": "SelectorSpread", "weight": 2}))),
     "v1beta3, limits": ("1.23", configuration("v1beta3", profiles=LIMITS)),
     "v1": ("1.25", configuration("v1", profiles=LIMITS)),
-    "a manifest": (
-        "1.18",
-        deployment("--algorithm-provider=ClusterAutoscalerProvider", "--leader-elect-resource-lock=endpoints"),
-    ),
-}
+    "a manifest": ("1.18", deployment("--algorithm-provider=ClusterAutoscalerProvider",
+        "--leader-elect-resource-lock=endpoints")),
+}  # fmt: skip
 """Source → (the release that runs by it, its document)."""
 
 

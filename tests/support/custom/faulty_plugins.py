@@ -272,27 +272,19 @@ def extenders(behaviour: str, address: str = ADDRESS) -> dict[str, Any]:
 KINDS = {
     "a dead extender": ErrorKind("Connection refused", extenders("x", "http://127.0.0.1:1"), in_attempt=True),
     "an extender with status 500": ErrorKind("code 500", extenders("500"), in_attempt=True),
-    "an extender with broken JSON": ErrorKind(
-        "cannot read the extender's answer", extenders("garbage"), in_attempt=True
-    ),
+    "an extender with broken JSON": ErrorKind("cannot read the extender's answer", extenders("garbage"),
+        in_attempt=True),
     "an extender with an error": ErrorKind("95%", extenders("error"), in_attempt=True),
-    "a Filter that raises": ErrorKind(
-        "ZeroDivisionError: division by zero", plugin="def filter(self, state, pod, node_info): return 1 / 0"
-    ),
-    "a Score that raises": ErrorKind(
-        "ZeroDivisionError: division by zero", plugin="def score(self, state, pod, node_info): return 1 / 0"
-    ),
-    "a plugin that answers something else": ErrorKind(
-        "it answers None or a Status, not True", plugin="def filter(self, state, pod, node_info): return True"
-    ),
-    "a Filter that answers an error": ErrorKind(
-        "no such disk",
-        plugin="def filter(self, state, pod, node_info): return Status.failure('no such disk')",
-        in_attempt=True,
-    ),
+    "a Filter that raises": ErrorKind("ZeroDivisionError: division by zero",
+        plugin="def filter(self, state, pod, node_info): return 1 / 0"),
+    "a Score that raises": ErrorKind("ZeroDivisionError: division by zero",
+        plugin="def score(self, state, pod, node_info): return 1 / 0"),
+    "a plugin that answers something else": ErrorKind("it answers None or a Status, not True",
+        plugin="def filter(self, state, pod, node_info): return True"),
+    "a Filter that answers an error": ErrorKind("no such disk",
+        plugin="def filter(self, state, pod, node_info): return Status.failure('no such disk')", in_attempt=True),
     "a fault of the policy": ErrorKind("PodFitsHostPort", {"predicates": [{"name": "PodFitsHostPort"}]}),
-    "a fault of the cluster": ErrorKind(
-        "did you mean labels?", {}, files={"cluster.yaml": "kind: Node\nmetadata: {name: n1, label: {a: b}}\n"}
-    ),
+    "a fault of the cluster": ErrorKind("did you mean labels?", {},
+        files={"cluster.yaml": "kind: Node\nmetadata: {name: n1, label: {a: b}}\n"}),
     "a cluster that is missing": ErrorKind("cluster.yaml", {}, files={"cluster.yaml": ""}),
-}
+}  # fmt: skip

@@ -21,23 +21,15 @@ def plugin(method: str, name: str = 'name = "Mine"') -> str:
 
 
 PLUGIN_FAULTS = {
-    "signature": (
-        plugin("def filter(self, pod): return None"),
-        "filter is called with 3 arguments, and does not take them",
-    ),
-    "filtr": (
-        plugin("def filtr(self, state, pod, node_info): return None"),
-        ".py, line 4: there is no extension point filtr; did you mean filter?",
-    ),
-    "preFilter": (
-        plugin("def preFilter(self, state, pod, snapshot): return None"),
-        "there is no extension point preFilter; did you mean pre_filter?",
-    ),
-    "no name": (
-        plugin("def filter(self, state, pod, node_info): return None", name="nme = 1"),
-        "Mine has no name; give it one: name = 'Mine'",
-    ),
-}
+    "signature": (plugin("def filter(self, pod): return None"),
+        "filter is called with 3 arguments, and does not take them"),
+    "filtr": (plugin("def filtr(self, state, pod, node_info): return None"),
+        ".py, line 4: there is no extension point filtr; did you mean filter?"),
+    "preFilter": (plugin("def preFilter(self, state, pod, snapshot): return None"),
+        "there is no extension point preFilter; did you mean pre_filter?"),
+    "no name": (plugin("def filter(self, state, pod, node_info): return None", name="nme = 1"),
+        "Mine has no name; give it one: name = 'Mine'"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("code", "message"), PLUGIN_FAULTS.values(), ids=PLUGIN_FAULTS)
@@ -82,11 +74,8 @@ RULE_FAULTS = {
     "None": (rule("return None", PREDICATE), NODE, f"{ANSWER} None"),
     "True": (rule("return True", PREDICATE), NODE, f"{ANSWER} True"),
     "text": (rule("return False, 'no'", PREDICATE), NODE, "the reasons are a list of texts, not 'no'"),
-    "no reason": (
-        rule("return False, []", PREDICATE),
-        NODE,
-        "a node that does not fit needs a reason, and the list of reasons is empty",
-    ),
+    "no reason": (rule("return False, []", PREDICATE), NODE,
+        "a node that does not fit needs a reason, and the list of reasons is empty"),
     "raises": (rule("return 1 / 0", PREDICATE), NODE, "ZeroDivisionError: division by zero"),
     "a float": (rule("return 0.5", PRIORITY), NODE, "a score is a whole number, not 0.5"),
     "True as a score": (rule("return True", PRIORITY), NODE, "a score is a whole number, not True"),
@@ -95,16 +84,10 @@ RULE_FAULTS = {
     "columns raise": (columns("return 1 / 0", PREDICATE), "Mine", "ZeroDivisionError"),
     "no masks": (columns("return None", PREDICATE), "Mine", f"{NO_MASKS} None"),
     "one mask for all": (columns("return {'no': True}", PREDICATE), "Mine", f"{MASK} True"),
-    "mask of three": (
-        columns("return {'no': np.zeros(3, bool)}", PREDICATE),
-        "Mine",
-        f"{MASK} an array of bool with shape 3",
-    ),
-    "mask of floats": (
-        columns("return {'no': np.zeros(2)}", PREDICATE),
-        "Mine",
-        f"{MASK} an array of float64 with shape 2",
-    ),
+    "mask of three": (columns("return {'no': np.zeros(3, bool)}", PREDICATE), "Mine",
+        f"{MASK} an array of bool with shape 3"),
+    "mask of floats": (columns("return {'no': np.zeros(2)}", PREDICATE), "Mine",
+        f"{MASK} an array of float64 with shape 2"),
     "no text": (columns("return {1: np.zeros(2, bool)}", PREDICATE), "Mine", "a reason is a text, not 1"),
     "a FitPredicate": (columns("return None", MADE_PREDICATE), "Mine", f"{NO_MASKS} None"),
     "scores raise": (columns("return 1 / 0", PRIORITY), "Mine", "ZeroDivisionError"),
@@ -117,7 +100,7 @@ RULE_FAULTS = {
     "reduced to floats": (reducing("return scores / 2"), "Mine, reduce", SCORES),
     "reduced to 50": (reducing("return scores * 50"), "Mine, reduce, node n1", "0 to 10, not 50"),
     "reduce raises": (reducing("return scores['no']"), "Mine, reduce", "IndexError"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("release", ["1.4", "1.16"])

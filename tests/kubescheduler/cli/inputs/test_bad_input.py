@@ -52,65 +52,37 @@ ONE_BAD = {
 TWO_ARGUMENTS = {"serviceAffinity": {"labels": ["zone"]}, "labelsPresence": {"labels": ["zone"], "presence": True}}
 
 KINDS: dict[str, Case] = {
-    "missing file": Case(
-        ("schedule", "claster.yaml", "--pod", "pod.yaml"), (("claster.yaml", "no such file or folder", "use -"),)
-    ),
+    "missing file": Case(("schedule", "claster.yaml", "--pod", "pod.yaml"),
+        (("claster.yaml", "no such file or folder", "use -"),)),
     "empty file": Case(("schedule", "empty.yaml", "--pod", "pod.yaml"), (("empty.yaml", "empty"),), {"empty.yaml": ""}),
-    "broken YAML": Case(
-        ("schedule", "broken.yaml", "--pod", "pod.yaml"),
-        (("broken.yaml: line 2, column 5: ",),),
-        {"broken.yaml": "kind: Node\na: b: c\n"},
-    ),
-    "broken JSON": Case(
-        ("schedule", "broken.json", "--pod", "pod.yaml"),
-        (("broken.json: line 2, column 9: ",),),
-        {"broken.json": '{"kind":\n "Node" 5}'},
-    ),
-    "a List with one bad object": Case(
-        ("schedule", "list.json", "--pod", "pod.yaml"),
-        (
-            ("list.json: Pod shop/b: spec.containers: ", 'must be a list, not "c"'),
-            ("list.json: Pod shop/b: spec.nodeName: ", "must be text, not 5", "quotes"),
-        ),
-        {"list.json": json.dumps(ONE_BAD)},
-    ),
-    "no quantity": Case(
-        SCHEDULE,
+    "broken YAML": Case(("schedule", "broken.yaml", "--pod", "pod.yaml"), (("broken.yaml: line 2, column 5: ",),),
+        {"broken.yaml": "kind: Node\na: b: c\n"}),
+    "broken JSON": Case(("schedule", "broken.json", "--pod", "pod.yaml"), (("broken.json: line 2, column 9: ",),),
+        {"broken.json": '{"kind":\n "Node" 5}'}),
+    "a List with one bad object": Case(("schedule", "list.json", "--pod", "pod.yaml"),
+        (("list.json: Pod shop/b: spec.containers: ", 'must be a list, not "c"'),
+        ("list.json: Pod shop/b: spec.nodeName: ", "must be text, not 5", "quotes")),
+        {"list.json": json.dumps(ONE_BAD)}),
+    "no quantity": Case(SCHEDULE,
         (('pod.yaml: Pod default/web: spec.containers[0].resources.requests.cpu: quantity "1O0m"', "write digits"),),
-        {"pod.yaml": pod("web", "1O0m")},
-    ),
-    "a node that is there twice": Case(
-        ("schedule", "cluster.yaml", "more.yaml", "--pod", "pod.yaml"),
-        (
-            ("more.yaml: Node n1: ", "already in cluster.yaml", "remove one"),
-            ("more.yaml: Node n2: ", "already in cluster.yaml", "remove one"),
-        ),
-        {"more.yaml": CLUSTER},
-    ),
-    "a pod that is there twice": Case(
-        (*SCHEDULE, "--pod", "again.yaml"), (("again.yaml: Pod default/web: ", "pod.yaml"),), {"again.yaml": pod("web")}
-    ),
-    "a pod on an unknown node": Case(
-        ("schedule", "cluster.yaml", "lost.yaml", "--pod", "pod.yaml"),
+        {"pod.yaml": pod("web", "1O0m")}),
+    "a node that is there twice": Case(("schedule", "cluster.yaml", "more.yaml", "--pod", "pod.yaml"),
+        (("more.yaml: Node n1: ", "already in cluster.yaml", "remove one"),
+        ("more.yaml: Node n2: ", "already in cluster.yaml", "remove one")), {"more.yaml": CLUSTER}),
+    "a pod that is there twice": Case((*SCHEDULE, "--pod", "again.yaml"),
+        (("again.yaml: Pod default/web: ", "pod.yaml"),), {"again.yaml": pod("web")}),
+    "a pod on an unknown node": Case(("schedule", "cluster.yaml", "lost.yaml", "--pod", "pod.yaml"),
         (('lost.yaml: Pod default/lost: spec.nodeName: node "n11"', "add the node", "did you mean n1?"),),
-        {"lost.yaml": pod("lost", spec=", nodeName: n11")},
-    ),
-    "a pod that runs already": Case(
-        ("schedule", "cluster.yaml", "running.yaml", "--pod", "pod.yaml"),
+        {"lost.yaml": pod("lost", spec=", nodeName: n11")}),
+    "a pod that runs already": Case(("schedule", "cluster.yaml", "running.yaml", "--pod", "pod.yaml"),
         (("running.yaml: Pod default/web: spec.nodeName: it runs on n2", "remove it"),),
-        {"running.yaml": pod("web", metadata=", uid: u1", spec=", nodeName: n2")},
-    ),
-    "a pod with the uid of another": Case(
-        ("schedule", "cluster.yaml", "running.yaml", "--pod", "pod.yaml"),
+        {"running.yaml": pod("web", metadata=", uid: u1", spec=", nodeName: n2")}),
+    "a pod with the uid of another": Case(("schedule", "cluster.yaml", "running.yaml", "--pod", "pod.yaml"),
         (("Pod default/web: metadata.uid: ", "that of Pod default/old", "remove it"),),
-        {
-            "running.yaml": pod("old", metadata=", uid: u1", spec=", nodeName: n2"),
-            "pod.yaml": pod("web", metadata=", uid: u1"),
-        },
-    ),
-    "a pod without uid": Case(
-        (*SCHEDULE, "--no-defaulting"), (("Pod /web: metadata.uid: missing", "--no-defaulting"),)
-    ),
+        {"running.yaml": pod("old", metadata=", uid: u1", spec=", nodeName: n2"),
+        "pod.yaml": pod("web", metadata=", uid: u1")}),
+    "a pod without uid": Case((*SCHEDULE, "--no-defaulting"),
+        (("Pod /web: metadata.uid: missing", "--no-defaulting"),)),
     **{
         f"{args[0]}: a running pod without uid": Case(
             (*args, "--no-defaulting"),
@@ -122,143 +94,82 @@ KINDS: dict[str, Case] = {
         )
         for args in DECIDING
     },
-    "capacity: two running pods of one uid": Case(
-        ("capacity", "cluster.yaml", "running.yaml", "--pod", "pod.yaml"),
+    "capacity: two running pods of one uid": Case(("capacity", "cluster.yaml", "running.yaml", "--pod", "pod.yaml"),
         (("Pod default/b: metadata.uid: it is that of Pod default/a",),),
-        {"running.yaml": "---\n".join(pod(name, metadata=", uid: u1", spec=", nodeName: n2") for name in "ab")},
-    ),
-    "an unknown priority class": Case(
-        SCHEDULE,
-        (("pod.yaml: Pod web: spec.priorityClassName: ", '"hihg"', "did you mean high?"),),
-        {
-            "cluster.yaml": CLUSTER + "---\nkind: PriorityClass\nmetadata: {name: high}\nvalue: 5\n",
-            "pod.yaml": pod("web", spec=", priorityClassName: hihg"),
-        },
-    ),
-    "no pods in the file": Case(
-        ("schedule", "cluster.yaml", "--pod", "cluster.yaml"), (("cluster.yaml: no pods in it", "2 Node", "kind Pod"),)
-    ),
-    "an unknown provider": Case(
-        (*SCHEDULE, "--algorithm-provider", "DefaultProvder"), (('"DefaultProvder"', "did you mean DefaultProvider?"),)
-    ),
-    "an unknown predicate": Case(
-        POLICY,
-        (("policy.json: predicates[0]: ", "PodFitsHostPort;", "did you mean PodFitsHostPorts?"),),
-        policy(predicates=[{"name": "PodFitsHostPort"}]),
-    ),
-    "an unknown priority": Case(
-        POLICY,
-        (("policy.json: priorities[0]: ", "LeastRequestPriority", "did you mean LeastRequestedPriority?"),),
-        priorities(("LeastRequestPriority", 1)),
-    ),
-    "a negative weight": Case(
-        POLICY,
-        (("policy.json: priorities[0].weight: ", "LeastRequestedPriority should have a positive weight"),),
-        priorities(("LeastRequestedPriority", -1)),
-    ),
-    "a weight that overflows": Case(
-        POLICY,
-        (("policy.json: priorities[0].weight: ", "LeastRequestedPriority should have", "overflown"),),
-        priorities(("LeastRequestedPriority", 2**62)),
-    ),
-    "weights that overflow together": Case(
-        POLICY,
+        {"running.yaml": "---\n".join(pod(name, metadata=", uid: u1", spec=", nodeName: n2") for name in "ab")}),
+    "an unknown priority class": Case(SCHEDULE, (("pod.yaml: Pod web: spec.priorityClassName: ", '"hihg"',
+        "did you mean high?"),),
+        {"cluster.yaml": CLUSTER + "---\nkind: PriorityClass\nmetadata: {name: high}\nvalue: 5\n",
+        "pod.yaml": pod("web", spec=", priorityClassName: hihg")}),
+    "no pods in the file": Case(("schedule", "cluster.yaml", "--pod", "cluster.yaml"),
+        (("cluster.yaml: no pods in it", "2 Node", "kind Pod"),)),
+    "an unknown provider": Case((*SCHEDULE, "--algorithm-provider", "DefaultProvder"),
+        (('"DefaultProvder"', "did you mean DefaultProvider?"),)),
+    "an unknown predicate": Case(POLICY, (("policy.json: predicates[0]: ", "PodFitsHostPort;",
+        "did you mean PodFitsHostPorts?"),), policy(predicates=[{"name": "PodFitsHostPort"}])),
+    "an unknown priority": Case(POLICY, (("policy.json: priorities[0]: ", "LeastRequestPriority",
+        "did you mean LeastRequestedPriority?"),), priorities(("LeastRequestPriority", 1))),
+    "a negative weight": Case(POLICY, (("policy.json: priorities[0].weight: ",
+        "LeastRequestedPriority should have a positive weight"),), priorities(("LeastRequestedPriority", -1))),
+    "a weight that overflows": Case(POLICY, (("policy.json: priorities[0].weight: ",
+        "LeastRequestedPriority should have", "overflown"),), priorities(("LeastRequestedPriority", 2**62))),
+    "weights that overflow together": Case(POLICY,
         (("policy.json: priorities: total priority of priority functions has overflown",),),
-        priorities(("LeastRequestedPriority", 9 * 10**17), ("MostRequestedPriority", 9 * 10**17)),
-    ),
-    "two arguments in one entry": Case(
-        POLICY,
+        priorities(("LeastRequestedPriority", 9 * 10**17), ("MostRequestedPriority", 9 * 10**17))),
+    "two arguments in one entry": Case(POLICY,
         (("policy.json: predicates[0]: Exactly 1 predicate argument is required, numArgs: 2", "X"),),
-        policy(predicates=[{"name": "X", "argument": TWO_ARGUMENTS}]),
-    ),
-    "an unknown field in a Policy": Case(
-        (*POLICY, "--strict"),
-        (("policy.json: predicate: unknown key", "did you mean predicates?"),),
-        policy(predicate=[]),
-    ),
-    "a wrong apiVersion": Case(
-        POLICY, (("policy.json: kind: ", '"v2"', "apiVersion: v1"),), policy() | policy(apiVersion="v2")
-    ),
+        policy(predicates=[{"name": "X", "argument": TWO_ARGUMENTS}])),
+    "an unknown field in a Policy": Case((*POLICY, "--strict"),
+        (("policy.json: predicate: unknown key", "did you mean predicates?"),), policy(predicate=[])),
+    "a wrong apiVersion": Case(POLICY, (("policy.json: kind: ", '"v2"', "apiVersion: v1"),),
+        policy() | policy(apiVersion="v2")),
     "a Policy that is broken": Case(POLICY, (("policy.json:1:2: ",),), {"policy.json": "{5}"}),
     "no such Policy": Case(POLICY, (("policy.json",),)),
-    "a ConfigMap without Policy": Case(
-        (*SCHEDULE, "--policy-configmap", "map.yaml"),
-        (('"policy.cfg"',),),
-        {"map.yaml": "kind: ConfigMap\ndata: {policy.yaml: '{}'}\n"},
-    ),
-    "an unknown feature gate": Case(
-        (*SCHEDULE, "--feature-gates", "EvenPodSpread=true,PodOverhead"),
-        (
-            ("--feature-gates: ", "PodOverhead", "write PodOverhead=true"),
-            ("--feature-gates: ", "EvenPodSpread", "did you mean EvenPodsSpread?"),
-        ),
-    ),
-    "a weight out of range": Case(
-        (*SCHEDULE, "--hard-pod-affinity-symmetric-weight", "101"), (("101", "in the range 1-100"),)
-    ),
-    "an unknown option": Case(
-        (*SCHEDULE, "--policy-config-fil", "x"), (("--policy-config-fil", "--policy-config-file"),)
-    ),
-    "an option of all commands behind one": Case(
-        (*SCHEDULE, "--max", "depth=5"), (("--max stands before the command: kubescheduler --max … COMMAND",),)
-    ),
-    "a file that is given twice": Case(
-        ("schedule", "cluster.yaml", "cluster.yaml", "--pod", "pod.yaml"),
-        (("cluster.yaml: it is given more than once; leave out all but one",),),
-    ),
+    "a ConfigMap without Policy": Case((*SCHEDULE, "--policy-configmap", "map.yaml"), (('"policy.cfg"',),),
+        {"map.yaml": "kind: ConfigMap\ndata: {policy.yaml: '{}'}\n"}),
+    "an unknown feature gate": Case((*SCHEDULE, "--feature-gates", "EvenPodSpread=true,PodOverhead"),
+        (("--feature-gates: ", "PodOverhead", "write PodOverhead=true"),
+        ("--feature-gates: ", "EvenPodSpread", "did you mean EvenPodsSpread?"))),
+    "a weight out of range": Case((*SCHEDULE, "--hard-pod-affinity-symmetric-weight", "101"),
+        (("101", "in the range 1-100"),)),
+    "an unknown option": Case((*SCHEDULE, "--policy-config-fil", "x"),
+        (("--policy-config-fil", "--policy-config-file"),)),
+    "an option of all commands behind one": Case((*SCHEDULE, "--max", "depth=5"),
+        (("--max stands before the command: kubescheduler --max … COMMAND",),)),
+    "a file that is given twice": Case(("schedule", "cluster.yaml", "cluster.yaml", "--pod", "pod.yaml"),
+        (("cluster.yaml: it is given more than once; leave out all but one",),)),
     "an unknown command": Case(("shedule",), (("'shedule'", "did you mean schedule?"),)),
     "no cluster": Case(("schedule",), (("CLUSTER",),)),
     "a wrong choice": Case((*SCHEDULE, "-o", "jsn"), (("--output", "'jsn'", "did you mean json?"),)),
     "a wrong release": Case((*SCHEDULE, "--release", "1.61"), (("--release", "1.61", "newer than all of them"),)),
-    "a wrong number": Case(
-        (*SCHEDULE, "--percentage-of-nodes-to-score", "101"), (("--percentage-of-nodes-to-score",),)
-    ),
+    "a wrong number": Case((*SCHEDULE, "--percentage-of-nodes-to-score", "101"),
+        (("--percentage-of-nodes-to-score",),)),
     "neither --pod nor --pending": Case(("schedule", "cluster.yaml"), (("either --pod FILE or --pending",),)),
     "both --pod and --pending": Case((*SCHEDULE, "--pending"), (("either --pod FILE or --pending",),)),
     "standard input twice": Case(("schedule", "-", "--pod", "-"), (("give - once",),)),
     "names with an explanation": Case((*SCHEDULE, "-o", "name", "--explain"), (("--explain",),)),
     "no such settings": Case(("--settings", "x.toml", *SCHEDULE), (("x.toml", "No such file"),)),
-    "an unknown settings key": Case(
-        SCHEDULE,
-        (
-            ("kubescheduler.toml: relese: ", "did you mean release?"),
-            ("kubescheduler.toml: [shedule]: ", "did you mean schedule?"),
-            ("kubescheduler.toml: schedule.outptu: ", "did you mean output?"),
-        ),
-        {"kubescheduler.toml": 'relese = "1.16"\n[shedule]\na = 1\n[schedule]\noutptu = "wide"\n'},
-    ),
-    "a wrong setting": Case(
-        SCHEDULE,
-        (("kubescheduler.toml: schedule.output: ", "'wdie'", "did you mean wide?"),),
-        {"kubescheduler.toml": '[schedule]\noutput = "wdie"\n'},
-    ),
-    "no such plugin": Case(
-        (*SCHEDULE, "--plugin", "spreadd:register", "--plugin", "json", "--plugin", "json:dmps"),
-        (
-            ("--plugin spreadd:register: there is no module spreadd", "install it"),
-            ("--plugin json: ", "module:function"),
-            ("--plugin json:dmps: ", "no function dmps", "did you mean dumps?"),
-        ),
-    ),
-    "a plugin that fails": Case(
-        (*SCHEDULE, "--plugin", "plugin_broken:register"),
+    "an unknown settings key": Case(SCHEDULE, (("kubescheduler.toml: relese: ", "did you mean release?"),
+        ("kubescheduler.toml: [shedule]: ", "did you mean schedule?"),
+        ("kubescheduler.toml: schedule.outptu: ", "did you mean output?")),
+        {"kubescheduler.toml": 'relese = "1.16"\n[shedule]\na = 1\n[schedule]\noutptu = "wide"\n'}),
+    "a wrong setting": Case(SCHEDULE, (("kubescheduler.toml: schedule.output: ", "'wdie'", "did you mean wide?"),),
+        {"kubescheduler.toml": '[schedule]\noutput = "wdie"\n'}),
+    "no such plugin": Case((*SCHEDULE, "--plugin", "spreadd:register", "--plugin", "json", "--plugin", "json:dmps"),
+        (("--plugin spreadd:register: there is no module spreadd", "install it"),
+        ("--plugin json: ", "module:function"), ("--plugin json:dmps: ", "no function dmps", "did you mean dumps?"))),
+    "a plugin that fails": Case((*SCHEDULE, "--plugin", "plugin_broken:register"),
         (("--plugin plugin_broken:register: ZeroDivisionError: ", "plugin_broken.py, line 2"),),
-        {"plugin_broken.py": "def register():\n    1 / 0\n"},
-    ),
-    "a plugin with a wrong name": Case(
-        (*SCHEDULE, "--plugin", "plugin_names:register"),
+        {"plugin_broken.py": "def register():\n    1 / 0\n"}),
+    "a plugin with a wrong name": Case((*SCHEDULE, "--plugin", "plugin_names:register"),
         (("--plugin plugin_names:register: Algorithm name no_good does not match",),),
-        {
-            "plugin_names.py": "from algorithmprovider import register_fit_predicate\n"
-            "def register():\n    register_fit_predicate('no_good', lambda pod, meta, node: (True, []))\n"
-        },
-    ),
+        {"plugin_names.py": "from algorithmprovider import register_fit_predicate\n"
+        "def register():\n    register_fit_predicate('no_good', lambda pod, meta, node: (True, []))\n"}),
     "a format nobody knows to save in": Case((*SCHEDULE, "--save", "x.txt"), (("--save x.txt: ", ".json, .yaml"),)),
-    "a folder to save in that is not there": Case(
-        (*SCHEDULE, "--save", "no/x.json"), (("--save no/x.json: ", "folder no"),)
-    ),
+    "a folder to save in that is not there": Case((*SCHEDULE, "--save", "no/x.json"),
+        (("--save no/x.json: ", "folder no"),)),
     "a folder to save as": Case((*SCHEDULE, "--save", "x.json"), (("--save x.json: ", "a folder"),), {"x.json/y": ""}),
-}
+}  # fmt: skip
 
 
 def judged(case: Case, outcome: Outcome) -> None:

@@ -79,21 +79,16 @@ RIGHT: dict[str, dict[str, tuple[str, ...]]] = {
         "the least": (REQUESTS, "requests: {cpu: 600m, memory: 1536Mi}"),
         "other units": (REQUESTS, 'requests: {cpu: "0.6", memory: "1610612736"}'),
         "no limits": ('limits: {cpu: "4", memory: 16Gi}', "limits: {}"),
-        "limits that are the requests": (
-            REQUESTS + '\n          limits: {cpu: "4", memory: 16Gi}',
-            "limits: {cpu: 650m, memory: 1536Mi}",
-        ),
+        "limits that are the requests": (REQUESTS + '\n          limits: {cpu: "4", memory: 16Gi}',
+            "limits: {cpu: 650m, memory: 1536Mi}"),
         "in kibibytes": ("1536Mi", "1572864Ki"),
         "a request for the disk": ("memory: 1536Mi}", "memory: 1536Mi, ephemeral-storage: 0}"),
     },
-    "02-taints": {
-        "all effects": (", effect: NoSchedule", ""),
-        "the default operator": (", operator: Equal", ""),
+    "02-taints": {"all effects": (", effect: NoSchedule", ""), "the default operator": (", operator: Equal", ""),
         "several tolerations": (TOLERATIONS, TOLERATIONS + ", {key: web, operator: Exists}"),
         "a value of another taint": (TOLERATIONS, TOLERATIONS + ", {key: team, value: vision}"),
         "twice": (TOLERATIONS, f"{TOLERATIONS}, {TOLERATIONS}"),
-        "a list in lines": (f"[{TOLERATIONS}]", '\n  - key: gpu\n    value: "true"\n    effect: NoSchedule'),
-    },
+        "a list in lines": (f"[{TOLERATIONS}]", '\n  - key: gpu\n    value: "true"\n    effect: NoSchedule')},
     "03-node-affinity": {
         "a node selector for the disk": (DISK, "", "  containers:", "  nodeSelector: {disk: ssd}\n  containers:"),
         "the selector as well": ("  containers:", "  nodeSelector: {disk: ssd}\n  containers:"),
@@ -108,109 +103,70 @@ RIGHT: dict[str, dict[str, tuple[str, ...]]] = {
         ),
         "weights as far apart as can be": ("weight: 10\n", "weight: 1\n"),
         "the network at two fifths": ("weight: 10\n", "weight: 40\n"),
-        "a wish for both beside": (
-            "      - weight: 10\n",
-            (
-                "      - weight: 5\n        preference:\n          matchExpressions:\n"
-                "          - {key: generation, operator: In, values: [v3]}\n"
-                "          - {key: network, operator: In, values: [25g]}\n      - weight: 10\n"
-            ),
-        ),
+        "a wish for both beside": ("      - weight: 10\n",
+            ("      - weight: 5\n        preference:\n          matchExpressions:\n"
+            "          - {key: generation, operator: In, values: [v3]}\n"
+            "          - {key: network, operator: In, values: [25g]}\n      - weight: 10\n")),
         "other weights": ("weight: 100", "weight: 90", "weight: 10\n", "weight: 1\n"),
-        "another order": (
-            *("weight: 100", "weight: 7", "weight: 10\n", "weight: 70\n", "key: generation", "key: SWAP"),
-            *("{key: network, operator: In, values: [25g]}", "{key: generation, operator: In, values: [v3]}"),
-            *("{key: SWAP, operator: In, values: [v3]}", "{key: network, operator: In, values: [25g]}"),
-        ),
+        "another order": (*("weight: 100", "weight: 7", "weight: 10\n", "weight: 70\n", "key: generation",
+            "key: SWAP"), *("{key: network, operator: In, values: [25g]}",
+            "{key: generation, operator: In, values: [v3]}"),
+            *("{key: SWAP, operator: In, values: [v3]}", "{key: network, operator: In, values: [25g]}")),
     },
     "04-inter-pod-affinity": {
         "a selector by expressions": ("{matchLabels: {app: cache}}", EXPRESSION % "cache"),
-        "both by expressions": (
-            "{matchLabels: {app: cache}}",
-            EXPRESSION % "cache",
-            "{matchLabels: {app: api}}\n            topo",
-            EXPRESSION % "api" + "\n            topo",
-        ),
-        "the namespace named": (
-            "            topologyKey: topology",
-            "            namespaces: [default]\n            topologyKey: topology",
-        ),
-        "all namespaces": (
-            "            topologyKey: kube",
-            "            namespaceSelector: {}\n            topologyKey: kube",
-        ),
-        "a wish beside": (
-            "        podAntiAffinity:\n",
-            (
-                "        podAntiAffinity:\n          preferredDuringSchedulingIgnoredDuringExecution:\n"
-                "          - {weight: 1, podAffinityTerm: {labelSelector: {matchLabels: {app: noise}}, "
-                "topologyKey: kubernetes.io/hostname}}\n"
-            ),
-        ),
+        "both by expressions": ("{matchLabels: {app: cache}}", EXPRESSION % "cache",
+            "{matchLabels: {app: api}}\n            topo", EXPRESSION % "api" + "\n            topo"),
+        "the namespace named": ("            topologyKey: topology",
+            "            namespaces: [default]\n            topologyKey: topology"),
+        "all namespaces": ("            topologyKey: kube",
+            "            namespaceSelector: {}\n            topologyKey: kube"),
+        "a wish beside": ("        podAntiAffinity:\n",
+            ("        podAntiAffinity:\n          preferredDuringSchedulingIgnoredDuringExecution:\n"
+            "          - {weight: 1, podAffinityTerm: {labelSelector: {matchLabels: {app: noise}}, "
+            "topologyKey: kubernetes.io/hostname}}\n")),
     },
     "05-spreading": {
-        "a wish for nodes beside": (
-            CONSTRAINTS,
-            f"{CONSTRAINTS}\n{ANOTHER % (1, 'kubernetes.io/hostname', 'ScheduleAnyway')}",
-        ),
-        "a wide rule for nodes beside": (
-            CONSTRAINTS,
-            f"{CONSTRAINTS}\n{ANOTHER % (3, 'kubernetes.io/hostname', 'DoNotSchedule')}",
-        ),
+        "a wish for nodes beside": (CONSTRAINTS,
+            f"{CONSTRAINTS}\n{ANOTHER % (1, 'kubernetes.io/hostname', 'ScheduleAnyway')}"),
+        "a wide rule for nodes beside": (CONSTRAINTS,
+            f"{CONSTRAINTS}\n{ANOTHER % (3, 'kubernetes.io/hostname', 'DoNotSchedule')}"),
         "by expressions": (SHOP, "labelSelector: " + EXPRESSION % "shop"),
         "three zones at least": ("maxSkew: 1", "minDomains: 3\n        maxSkew: 1"),
         "tainted nodes left out": ("maxSkew: 1", "nodeTaintsPolicy: Honor\n        maxSkew: 1"),
-        "without the default effect": (
-            "        whenUnsatisfiable: DoNotSchedule\n" + f"        {SHOP}",
-            f"        {SHOP}\n        whenUnsatisfiable: DoNotSchedule",
-        ),
+        "without the default effect": ("        whenUnsatisfiable: DoNotSchedule\n" + f"        {SHOP}",
+            f"        {SHOP}\n        whenUnsatisfiable: DoNotSchedule"),
     },
-    "06-pending": {
-        "another host port": ("containerPort: 9100", "containerPort: 9100, hostPort: 9101"),
+    "06-pending": {"another host port": ("containerPort: 9100", "containerPort: 9100, hostPort: 9101"),
         "a host port of 0": ("containerPort: 9100", "containerPort: 9100, hostPort: 0"),
         "no port at all": ("    ports: [{containerPort: 9100}]\n", ""),
         "a port with a name": ("containerPort: 9100", "containerPort: 9100, name: http"),
-        "quoted": ("disk: ssd", 'disk: "ssd"'),
-        "another container port": ("containerPort: 9100", "containerPort: 8080"),
-    },
+        "quoted": ("disk: ssd", 'disk: "ssd"'), "another container port": ("containerPort: 9100",
+        "containerPort: 8080")},
     "07-priority": {
         "a loop": (
             "    return max(0, 10 - cents // 10)",
             "    points = 10\n    while cents >= 10 and points:\n        cents, points = cents - 10, points - 1\n    return points",
         ),
-        "the dearest first asked": (
-            "    return max(0, 10 - cents // 10)",
-            "    if cents >= 100:\n        return 0\n    return 10 - cents // 10",
-        ),
-        "the label looked for": (
-            CHEAP,
-            (
-                "def cheap(pod, meta, node_info):\n    labels = node_info.node.metadata.labels\n"
-                "    if 'cents-per-hour' not in labels:\n        return 0\n"
-                "    return max(10 - int(labels['cents-per-hour']) // 10, 0)\n"
-            ),
-        ),
+        "the dearest first asked": ("    return max(0, 10 - cents // 10)",
+            "    if cents >= 100:\n        return 0\n    return 10 - cents // 10"),
+        "the label looked for": (CHEAP,
+            ("def cheap(pod, meta, node_info):\n    labels = node_info.node.metadata.labels\n"
+            "    if 'cents-per-hour' not in labels:\n        return 0\n"
+            "    return max(10 - int(labels['cents-per-hour']) // 10, 0)\n")),
         "arithmetic of its own": ("max(0, 10 - cents // 10)", "(109 - min(100, cents)) // 10"),
         "a table": ("max(0, 10 - cents // 10)", "[10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0][min(10, cents // 10)]"),
         "a whole float made whole": ("max(0, 10 - cents // 10)", "max(0, 10 - int(cents / 10))"),
     },
     "08-predicate": {
-        "prints": (
-            "def free_seat(pod, meta, node_info):\n",
-            "def free_seat(pod, meta, node_info):\n    print('asked about', node_info.node.metadata.name)\n",
-        ),
-        "an exception caught": (
-            "    seats = int(text) if text.isdecimal() else 0\n",
-            "    try:\n        seats = int(text)\n    except ValueError:\n        seats = 0\n",
-        ),
-        "a list": (
-            "    taken = sum(needs_seat(other.metadata.labels) for other in node_info.pods)",
-            "    taken = len([other for other in node_info.pods if needs_seat(other.metadata.labels)])",
-        ),
-        "two returns": (
-            '    return seats > taken, ["no free seat"]',
-            '    if taken >= seats:\n        return False, ["no free seat"]\n    return True, []',
-        ),
+        "prints": ("def free_seat(pod, meta, node_info):\n",
+            "def free_seat(pod, meta, node_info):\n    print('asked about', node_info.node.metadata.name)\n"),
+        "an exception caught": ("    seats = int(text) if text.isdecimal() else 0\n",
+            "    try:\n        seats = int(text)\n    except ValueError:\n        seats = 0\n"),
+        "a list": ("    taken = sum(needs_seat(other.metadata.labels) for other in node_info.pods)",
+            "    taken = len([other for other in node_info.pods if needs_seat(other.metadata.labels)])"),
+        "two returns": ('    return seats > taken, ["no free seat"]',
+            '    if taken >= seats:\n        return False, ["no free seat"]\n    return True, []'),
         "one expression": (
             SEAT,
             (
@@ -223,14 +179,10 @@ RIGHT: dict[str, dict[str, tuple[str, ...]]] = {
     "09-packing-policy": {
         "a heavier weight": ("weight: 1", "weight: 7"),
         "predicates listed in full": ("priorities:", "predicates:\n- name: GeneralPredicates\npriorities:"),
-        "predicates one by one": (
-            "priorities:",
-            "predicates:\n- name: PodFitsResources\n- name: MatchNodeSelector\npriorities:",
-        ),
-        "JSON": (
-            "kind: Policy\napiVersion: v1\npriorities:\n- name: MostRequestedPriority\n  weight: 1\n",
-            '{"kind": "Policy", "apiVersion": "v1", "priorities": [{"name": "MostRequestedPriority", "weight": 1}]}',
-        ),
+        "predicates one by one": ("priorities:",
+            "predicates:\n- name: PodFitsResources\n- name: MatchNodeSelector\npriorities:"),
+        "JSON": ("kind: Policy\napiVersion: v1\npriorities:\n- name: MostRequestedPriority\n  weight: 1\n",
+            '{"kind": "Policy", "apiVersion": "v1", "priorities": [{"name": "MostRequestedPriority", "weight": 1}]}'),
         "a shape": (
             "- name: MostRequestedPriority\n",
             "- name: Packing\n  argument: {requestedToCapacityRatioArguments: {shape: [{utilization: 0, score: 0}, {utilization: 100, score: 10}]}}\n",
@@ -267,39 +219,26 @@ RIGHT: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "12-migration": {
         "weights that outvote": ("weight: 1}]\n  pluginConfig", "weight: 50}]\n  pluginConfig"),
-        "each plugin disabled by its name": (
-            'disabled: [{name: "*"}]',
-            f"disabled: [{', '.join('{name: ' + name + '}' for name in SCORED)}]",
-        ),
+        "each plugin disabled by its name": ('disabled: [{name: "*"}]',
+            f"disabled: [{', '.join('{name: ' + name + '}' for name in SCORED)}]"),
         "the amounts by default": (STRATEGY, "        type: MostAllocated\n"),
-        "a shape": (
-            STRATEGY,
-            (
-                STRATEGY.replace("MostAllocated", "RequestedToCapacityRatio")
-                + f"        requestedToCapacityRatio: {{{SHAPE}}}\n"
-            ),
-        ),
+        "a shape": (STRATEGY, (STRATEGY.replace("MostAllocated",
+            "RequestedToCapacityRatio") + f"        requestedToCapacityRatio: {{{SHAPE}}}\n")),
         "no weight said": ("{name: NodeResourcesFit, weight: 1}", "{name: NodeResourcesFit}"),
         "weights alike": (STRATEGY, STRATEGY.replace("weight: 1", "weight: 5")),
     },
     "13-gang": {
         "a shorter wait": ("SECONDS = 30.0", "SECONDS = 15.0"),
-        "counted without a loop": (
-            "        if len(waiting) + 1 < size_of(pod):",
-            (
-                "        strangers = len(self.handle.waiting_pods()) - len(waiting)\n"
-                "        if len(self.handle.waiting_pods()) - strangers + 1 < size_of(pod):"
-            ),
-        ),
+        "counted without a loop": ("        if len(waiting) + 1 < size_of(pod):",
+            ("        strangers = len(self.handle.waiting_pods()) - len(waiting)\n"
+            "        if len(self.handle.waiting_pods()) - strangers + 1 < size_of(pod):")),
         "whole seconds": ("SECONDS = 30.0", "SECONDS = 30"),
         "let go in another order": ("for held in waiting:", "for held in reversed(waiting):"),
         "counted with itself": ("len(waiting) + 1 < size_of(pod)", "1 + sum(1 for _ in waiting) != size_of(pod)"),
-        "who has no gang asked elsewhere": (
-            "        if gang_of(pod) is None:\n",
-            '        if "gang" not in pod.metadata.labels:\n',
-        ),
+        "who has no gang asked elsewhere": ("        if gang_of(pod) is None:\n",
+            '        if "gang" not in pod.metadata.labels:\n'),
     },
-}
+}  # fmt: skip
 """Exercise → another right solution → texts of the shipped one and those in their place."""
 
 
@@ -324,19 +263,11 @@ def test_every_exercise_is_tried_with_right_answers(name: str) -> None:
 
 
 NOTED = {
-    "in a manifest": (
-        "02-taints",
-        "spec:",
-        "spec:\n  tolerations: []",
-        "spec.tolerations: set twice, in lines 5 and 6; the last one counts",
-    ),
-    "in a policy": (
-        "09-packing-policy",
-        "  weight: 1",
-        "  weight: 2\n  weight: 1",
-        "priorities[0].weight: set twice, in lines 5 and 6; release 1.16 reads the last",
-    ),
-}
+    "in a manifest": ("02-taints", "spec:", "spec:\n  tolerations: []",
+        "spec.tolerations: set twice, in lines 5 and 6; the last one counts"),
+    "in a policy": ("09-packing-policy", "  weight: 1", "  weight: 2\n  weight: 1",
+        "priorities[0].weight: set twice, in lines 5 and 6; release 1.16 reads the last"),
+}  # fmt: skip
 """Where a key is set twice → exercise, a text of its solution and that in its place, the end of the note."""
 
 

@@ -136,48 +136,21 @@ WITHOUT_IMAGES: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("flags", "source", "profiles"),
     [
-        pytest.param(
-            (),
-            {"Policy": None, "Provider": "DefaultProvider"},
-            [{"SchedulerName": "default-scheduler", "Plugins": None, "PluginConfig": None}],
-            id="nothing",
-        ),
-        pytest.param(
-            (
-                "--scheduler-name=s",
-                "--hard-pod-affinity-symmetric-weight=5",
-                "--algorithm-provider=ClusterAutoscalerProvider",
-            ),
-            {"Policy": None, "Provider": "ClusterAutoscalerProvider"},
-            [
-                {
-                    "SchedulerName": "s",
-                    "Plugins": None,
-                    "PluginConfig": [{"Name": "InterPodAffinity", "Args": {"HardPodAffinityWeight": 5}}],
-                }
-            ],
-            id="flags",
-        ),
-        pytest.param(
-            ("--config=given.yaml",),
-            {"Policy": None, "Provider": "DefaultProvider"},
-            [
-                {
-                    "SchedulerName": "mine",
-                    "Plugins": WITHOUT_IMAGES,
-                    "PluginConfig": [{"Name": "DefaultPreemption", "Args": PREEMPTION}],
-                }
-            ],
-            id="file",
-        ),
-        pytest.param(
-            ("--policy-config-file=policy.json",),
-            {"Policy": {"File": {"Path": "policy.json"}, "ConfigMap": None}, "Provider": None},
-            [{"SchedulerName": "default-scheduler", "Plugins": None, "PluginConfig": None}],
-            id="policy",
-        ),
+        pytest.param((), {"Policy": None, "Provider": "DefaultProvider"},
+                     [{"SchedulerName": "default-scheduler", "Plugins": None, "PluginConfig": None}], id="nothing"),
+        pytest.param(("--scheduler-name=s", "--hard-pod-affinity-symmetric-weight=5",
+                     "--algorithm-provider=ClusterAutoscalerProvider"),
+                     {"Policy": None, "Provider": "ClusterAutoscalerProvider"},
+                     [{"SchedulerName": "s", "Plugins": None, "PluginConfig": [{"Name": "InterPodAffinity",
+                     "Args": {"HardPodAffinityWeight": 5}}]}], id="flags"),
+        pytest.param(("--config=given.yaml",), {"Policy": None, "Provider": "DefaultProvider"},
+                     [{"SchedulerName": "mine", "Plugins": WITHOUT_IMAGES,
+                     "PluginConfig": [{"Name": "DefaultPreemption", "Args": PREEMPTION}]}], id="file"),
+        pytest.param(("--policy-config-file=policy.json",),
+                     {"Policy": {"File": {"Path": "policy.json"}, "ConfigMap": None}, "Provider": None},
+                     [{"SchedulerName": "default-scheduler", "Plugins": None, "PluginConfig": None}], id="policy"),
     ],
-)
+)  # fmt: skip
 def test_configuration_of_1_20(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

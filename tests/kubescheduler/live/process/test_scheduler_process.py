@@ -310,26 +310,19 @@ def test_a_dump(api_server: FrontServer, tmp_path: Path, release: str, texts: tu
     ("release", "flags", "text"),
     [
         pytest.param("1.36", ("--nosuch",), "\n\nError: unknown flag: --nosuch\n", id="an unknown flag"),
-        pytest.param(
-            "1.36", ("x",), 'Error: "kube-scheduler" does not take any arguments, got ["x"]\n', id="an argument of 1.36"
-        ),
+        pytest.param("1.36", ("x",), 'Error: "kube-scheduler" does not take any arguments, got ["x"]\n',
+                     id="an argument of 1.36"),
         pytest.param("1.20", ("x",), "arguments are not supported\n", id="an argument of 1.20"),
         pytest.param("1.36", ("--kubeconfig=no",), '"command failed" err="stat no: no such file', id="no kubeconfig"),
         pytest.param("1.16", ("--kubeconfig=no",), "stat no: no such file or directory\n", id="no kubeconfig in 1.16"),
-        pytest.param(
-            "1.36",
-            ("--master=http://127.0.0.1:9", "--leader-elect-lease-duration=5s"),
-            'err="couldn\'t create leader elector: leaseDuration must be greater than renewDeadline"',
-            id="a lease that is too short",
-        ),
-        pytest.param(
-            "1.36",
-            ("--master=http://127.0.0.1:9", "--leader-elect-resource-lock=endpoints"),
-            'err="couldn\'t create resource lock: endpoints lock is removed, migrate to leases"',
-            id="a lock that is gone",
-        ),
+        pytest.param("1.36", ("--master=http://127.0.0.1:9", "--leader-elect-lease-duration=5s"),
+                     'err="couldn\'t create leader elector: leaseDuration must be greater than renewDeadline"',
+                     id="a lease that is too short"),
+        pytest.param("1.36", ("--master=http://127.0.0.1:9", "--leader-elect-resource-lock=endpoints"),
+                     'err="couldn\'t create resource lock: endpoints lock is removed, migrate to leases"',
+                     id="a lock that is gone"),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_started(tmp_path: Path, release: str, flags: tuple[str, ...], text: str) -> None:
     """Status 1 with the release's text, and nothing is left running."""
     with started(tmp_path, release, *flags) as process:

@@ -55,21 +55,14 @@ def faults(path: str, context: str | None = None) -> list[str]:
 @pytest.mark.parametrize(
     ("user", "cluster", "fault"),
     [
-        pytest.param(
-            {"auth-provider": {"name": "oidc", "config": {"id-token": "t"}}},
-            None,
-            'user "u": no Auth Provider found for name "oidc"; use an exec plugin instead',
-            id="an auth provider",
-        ),
-        pytest.param(
-            {"as": "somebody"},
-            None,
-            'user "u": as, as-uid, as-groups and as-user-extra are not supported: name the user itself',
-            id="somebody else",
-        ),
-        pytest.param(
-            {}, {"server": SERVER, "proxy-url": "http://p"}, 'cluster "c": proxy-url is not supported', id="proxy"
-        ),
+        pytest.param({"auth-provider": {"name": "oidc", "config": {"id-token": "t"}}}, None,
+                     'user "u": no Auth Provider found for name "oidc"; use an exec plugin instead',
+                     id="an auth provider"),
+        pytest.param({"as": "somebody"}, None,
+                     'user "u": as, as-uid, as-groups and as-user-extra are not supported: name the user itself',
+                     id="somebody else"),
+        pytest.param({}, {"server": SERVER, "proxy-url": "http://p"}, 'cluster "c": proxy-url is not supported',
+                     id="proxy"),
         pytest.param({}, {}, 'no server found for cluster "c"', id="no server"),
         *[
             pytest.param({}, {"server": server}, f'cluster "c": server "{server}" {fault}', id=server)
@@ -80,31 +73,20 @@ def faults(path: str, context: str | None = None) -> list[str]:
                 "https://": "names no host",
             }.items()
         ],
-        pytest.param(
-            {"exec": {**PLUGIN, "apiVersion": "v9"}},
-            None,
-            'user "u": exec plugin: invalid apiVersion "v9"; there is client.authentication.k8s.io/v1, '
-            "client.authentication.k8s.io/v1beta1, client.authentication.k8s.io/v1alpha1",
-            id="a plugin of another version",
-        ),
-        pytest.param(
-            {"exec": {**PLUGIN, "command": ""}},
-            None,
-            'user "u": exec: command must be specified to use exec authentication plugin',
-            id="a plugin without a command",
-        ),
-        pytest.param(
-            {"exec": {**PLUGIN, "interactiveMode": "Often"}},
-            None,
-            'user "u": exec plugin: unknown interactiveMode: "Often"',
-            id="a plugin that asks often",
-        ),
+        pytest.param({"exec": {**PLUGIN, "apiVersion": "v9"}}, None,
+                     'user "u": exec plugin: invalid apiVersion "v9"; there is client.authentication.k8s.io/v1, '
+                     "client.authentication.k8s.io/v1beta1, client.authentication.k8s.io/v1alpha1",
+                     id="a plugin of another version"),
+        pytest.param({"exec": {**PLUGIN, "command": ""}}, None,
+                     'user "u": exec: command must be specified to use exec authentication plugin',
+                     id="a plugin without a command"),
+        pytest.param({"exec": {**PLUGIN, "interactiveMode": "Often"}}, None,
+                     'user "u": exec plugin: unknown interactiveMode: "Often"', id="a plugin that asks often"),
         pytest.param({"token": 12}, None, "users[0].user.token: Expected `str`, got `int`", id="a number as token"),
-        pytest.param(
-            {"exec": {**PLUGIN, "args": [1]}}, None, "users[0].user.exec.args[0]: Expected `str`, got `int`", id="args"
-        ),
+        pytest.param({"exec": {**PLUGIN, "args": [1]}}, None, "users[0].user.exec.args[0]: Expected `str`, got `int`",
+                     id="args"),
     ],
-)
+)  # fmt: skip
 def test_entries_that_cannot_be_used(
     tmp_path: Path, user: dict[str, Any], cluster: dict[str, Any] | None, fault: str
 ) -> None:
@@ -219,33 +201,22 @@ def credentials(of: ExecPlugin, cluster: dict[str, Any] | None = None) -> Creden
     [
         pytest.param(answering(), "exec plugin didn't return a status field", id="no status"),
         pytest.param(answering(status={}), "exec plugin didn't return a token or cert/key pair", id="nothing"),
-        pytest.param(
-            answering(status={"clientKeyData": "k"}),
-            "exec plugin returned only certificate or key, not both",
-            id="half a pair",
-        ),
+        pytest.param(answering(status={"clientKeyData": "k"}),
+                     "exec plugin returned only certificate or key, not both", id="half a pair"),
         pytest.param(
             answering(apiVersion="v2", status={"token": "secret"}),
             f"exec plugin is configured to use API version {V1}, plugin returned version v2 of ExecCredential",
             id="another version",
         ),
-        pytest.param(
-            plugin("print('secret')"),
-            f"decoding stdout of {sys.executable}: JSON is malformed: invalid character (byte 0)",
-            id="no JSON",
-        ),
-        pytest.param(
-            plugin("import sys; sys.exit('log in\\nfirst')", install_hint="get\n  it"),
-            f"exec: executable {sys.executable} failed with exit code 1: log in first; get it",
-            id="it fails",
-        ),
-        pytest.param(
-            ExecPlugin("/nowhere", V1, install_hint="install it"),
-            "exec: executable /nowhere failed: no such file or directory; install it",
-            id="it is not there",
-        ),
+        pytest.param(plugin("print('secret')"),
+                     f"decoding stdout of {sys.executable}: JSON is malformed: invalid character (byte 0)",
+                     id="no JSON"),
+        pytest.param(plugin("import sys; sys.exit('log in\\nfirst')", install_hint="get\n  it"),
+                     f"exec: executable {sys.executable} failed with exit code 1: log in first; get it", id="it fails"),
+        pytest.param(ExecPlugin("/nowhere", V1, install_hint="install it"),
+                     "exec: executable /nowhere failed: no such file or directory; install it", id="it is not there"),
     ],
-)
+)  # fmt: skip
 def test_plugins_that_say_nothing_of_use(of: ExecPlugin, said: str) -> None:
     """One line that says why, and nothing of what may be secret."""
     with pytest.raises(PluginError) as caught:
