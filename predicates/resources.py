@@ -44,7 +44,7 @@ from predicates.ports import (
     wants_host_ports,
     wants_none,
 )
-from predicates.refusal_evidence import Explain, Refusal, Shortage, predicate_evidence
+from predicates.refusal_evidence import Explain, Need, Refusal, Shortage, Unmet, predicate_evidence
 from predicates.taints import pod_tolerates_node_no_schedule_taints
 from predicates.types import GO_ON, FitPredicate, FitPredicateFactory, PredicateArgs, PreFiltered, Verdict
 
@@ -173,6 +173,15 @@ SIDECARS_ARE_OFF = "Pod has a restartable init container and the SidecarContaine
 def has_sidecars(pod: PodInfo) -> bool:
     """Whether an init container of the pod is always restarted."""
     return any(container.restart_policy == RESTARTABLE for container in pod.spec.init_containers)
+
+
+def explain_sidecars(otherwise: Explain, pod: PodInfo, snapshot: Snapshot, reason: str) -> Refusal:
+    """Which init containers are always restarted; ``otherwise`` explains all other reasons."""
+    if reason != SIDECARS_ARE_OFF:
+        return otherwise(pod, snapshot, reason)
+    names = ", ".join(c.name for c in pod.spec.init_containers if c.restart_policy == RESTARTABLE)
+    wanted = "no init container with restartPolicy Always, as the feature gate SidecarContainers is off"
+    return Unmet((Need(wanted, names, not has_sidecars(pod)),))
 
 
 def sidecars_refused(pod: PodInfo, _: Snapshot) -> PreFiltered:

@@ -222,9 +222,10 @@ def taint_text(taint: Taint) -> str:
 
 
 def toleration_text(toleration: Toleration) -> str:
-    """``dedicated=gpu:NoSchedule``; what is left out means any."""
-    key = toleration.key or "any key"
-    pair = key if toleration.operator == "Exists" else f"{key}={toleration.value}"
+    """``dedicated=gpu:NoSchedule``, ``level Gt 10:NoSchedule``; what is left out means any."""
+    key, operator = toleration.key or "any key", toleration.operator
+    pair = f"{key} {operator} {toleration.value}" if operator in ("Gt", "Lt") else f"{key}={toleration.value}"
+    pair = key if operator == "Exists" else pair
     return f"{pair}:{toleration.effect}" if toleration.effect else pair
 
 

@@ -13,6 +13,7 @@ from predicates.taints import (
     check_node_unschedulable,
     pod_tolerates_node_no_execute_taints,
     pod_tolerates_node_taints,
+    toleration_text,
 )
 from predicates.types import PredicateArgs
 from tests.support.build import Cluster, make_node, make_pod, names_where, resources
@@ -163,3 +164,17 @@ NODE_CONDITION: dict[str, Any] = {
 def test_node_condition_collects_every_reason(node: Node, expected: list[str]) -> None:
     """Ready, network, cordon, in this order."""
     assert reasons("CheckNodeCondition", node) == expected
+
+
+@pytest.mark.parametrize(
+    ("toleration", "text"),
+    [
+        (Toleration("level", "Gt", "10", "NoSchedule"), "level Gt 10:NoSchedule"),
+        (Toleration("level", "Equal", "10", "NoSchedule"), "level=10:NoSchedule"),
+        (Toleration("level", "Exists"), "level"),
+        (Toleration(operator="Exists", effect="NoSchedule"), "any key:NoSchedule"),
+    ],
+)
+def test_tolerations_as_reasons_name_them(toleration: Toleration, text: str) -> None:
+    """An operator that compares is named."""
+    assert toleration_text(toleration) == text

@@ -198,7 +198,10 @@ def _with_sidecars(
     assert plugin.check is not None
     if handle.feature_gates.get(SIDECARS_GATE, True):
         return plugin
-    return msgspec.structs.replace(plugin, check=refusing(plugin.check))
+    assert plugin.check.evidence is not None
+    explain = partial(rule.explain_sidecars, plugin.check.evidence.explain)
+    check = msgspec.structs.replace(plugin.check, evidence=filter_evidence(NAME, explain))
+    return msgspec.structs.replace(plugin, check=refusing(check))
 
 
 def node_resources_fit_1_26(args: NodeResourcesFitArgs | None, handle: Handle) -> ColumnPlugin:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from clusterstate.changes import LOCAL, Reads
@@ -190,6 +191,9 @@ def test_pods_with_sidecars_where_there_are_none() -> None:
     by_node, whole = node_resources_fit_1_28(None, handle), node_resources_fit_1_30(None, handle)
     assert refused(by_node, cluster, pod) == {OFF: ["small"]}
     assert check_of(by_node).unresolvable(OFF)
+    evidence = check_of(by_node).evidence
+    assert evidence is not None
+    assert "found s" in evidence.explain(cluster.info(pod), cluster.snapshot.take(np.array([0])), OFF).text
     assert refused(whole, cluster, pod) == {}
     pre_filter = check_of(whole).pre_filter
     assert pre_filter is not None
