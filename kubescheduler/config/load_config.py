@@ -16,6 +16,7 @@ import msgspec
 from clusterstate.errors import ConfigError, nearest
 from kubescheduler.config.component_format import ComponentFormat, DocumentRules, complete
 from kubescheduler.config.config_schema import (
+    ALL,
     API_VERSIONS,
     KIND,
     MULTI_POINT,
@@ -66,7 +67,7 @@ def read_component_config(
     first is read, with a note; strict: they are a fault.
     """
     document, source = read_configuration(path)
-    lenient = document.get("apiVersion") in form.lifts
+    lenient = str(document.get("apiVersion")) in form.lifts
     if problems := text_problems(document) if strict else () if lenient else twice_problems(document):
         raise ConfigError(f"{source}: {problem}" for problem in problems)
     return component_config_from(
@@ -116,7 +117,7 @@ def component_config_from(
         named = error.problems if lifted is None or not all_problems else map(lifted.own, error.problems)
         raise ConfigError(f"{source}: {problem}" if source else problem for problem in named) from error
     profiles = decoded.written.profiles
-    notes = (*behind_notes(document), *_unused_notes(profiles, config.profiles[: len(profiles)]))
+    notes = (*behind_notes(document), *_unused_notes(profiles, config.profiles[: len(profiles)], known, form))
     if lifted is not None:
         notes = (*lifted.notes, *map(lifted.own, notes))
     written = msgspec.structs.replace(form, native=version)
@@ -233,6 +234,9 @@ def _enabled_problems(profile: WrittenProfile, path: str, points: PluginPoints, 
                 there = ", ".join(point.value for point in Point if point in known)
                 kind = Point(member).kind.removesuffix("Plugin")
                 yield f"{where}: plugin {plugin.name} does not extend {kind} plugin; it takes part in {there}"
+        for at, name in enumerate(plugins.disabled):
+            if not name:
+                yield f"{path}.plugins.{member}.disabled[{at}].name: missing; {ALL} disables all"
 
 
 def _unknown(name: str, known: Collection[str], form: ComponentFormat) -> str:
@@ -258,9 +262,16 @@ def _list_problems(profile: Profile, path: str) -> Iterator[str]:
 # --- notes ------------------------------------------------------------------------------------
 
 
-def _unused_notes(written: Sequence[WrittenProfile], completed: Sequence[Profile]) -> Iterator[str]:
-    """Args of plugins that do not run."""
+def _unused_notes(
+    written: Sequence[WrittenProfile], completed: Sequence[Profile], points: PluginPoints, form: ComponentFormat
+) -> Iterator[str]:
+    """Plugins that are disabled and are not there, and args of plugins that do not run."""
     for at, (before, after) in enumerate(zip(written, completed, strict=True)):
+        for member, plugins in (before.plugins or {}).items():
+            for number, name in enumerate(plugins.disabled):
+                if name != ALL and name not in points:
+                    where = f"profiles[{at}].plugins.{member}.disabled[{number}].name"
+                    yield f"{where}: nothing is disabled: {_unknown(name, points, form)}"
         running = {plugin.name for plugins in after.plugins.values() for plugin in plugins}
         for number, entry in enumerate(before.plugin_config):
             if entry.name not in running:

@@ -171,7 +171,7 @@ def lifted_component(flags: EngineFlags) -> Lifted | None:
     if not lifts or (flags.config_file is None and flags.component is None):
         return None
     document, name = given_component(flags)
-    lift = lifts.get(document.get("apiVersion") or "")
+    lift = lifts.get(str(document.get("apiVersion")))
     if lift is None or document.get("kind") != KIND:
         return None
     with faults_at(name):

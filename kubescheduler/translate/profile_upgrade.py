@@ -330,6 +330,7 @@ def _plugin_set(old: OldProfile, member: str, notes: list[Note]) -> tuple[list[W
         instead = old.instead(name)
         if not old.lacks(name):
             left.append(WithOrigin({"name": name}, f"{old.path}.plugins.{member}.disabled"))
+            notes += _foreign(old, name, f"{old.path}.plugins.{member}.disabled") if name != ALL else ()
         elif instead == SELECTOR and name == OLD_SELECTOR:
             left.append(WithOrigin({"name": SELECTOR}, f"{old.path}.plugins.{member}.disabled {name}"))
         elif instead == SPREAD:

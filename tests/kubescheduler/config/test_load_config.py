@@ -185,3 +185,25 @@ def test_text(release: str, version: str, tmp_path: Path) -> None:
     path.write_text(text)
     assert comparable(read_component_config(path, format_of(release))) == comparable(config)
     assert component_document(config, format_of(config.release)) == config.document
+
+
+@pytest.mark.parametrize("release", ["1.20", "1.36"])
+def test_a_plugin_that_is_not_there_is_disabled(release: str) -> None:
+    """A note names the one that is meant; an entry that names none is a fault, as is an apiVersion that is no text."""
+    plugins = {"score": {"disabled": [{"name": "NodeResourceFit"}, {"name": "*"}]}}
+    form, given = format_of(release), configuration(VERSIONS[release], profiles=[{"plugins": plugins}])
+    (note,) = component_config_from(given, form, all_problems=True).notes
+    assert note.startswith("profiles[0].plugins.score.disabled[0].name: nothing is disabled: there is no plugin")
+    assert "did you mean NodeResourcesFit?" in note
+    plugins["score"]["disabled"].append({"name": ""})
+    with pytest.raises(ConfigError, match=r"profiles\[0\]\.plugins\.score\.disabled\[2\]\.name: missing"):
+        component_config_from(given, form, all_problems=True)
+
+
+@pytest.mark.parametrize("release", ["1.16", "1.18", "1.20", "1.36"])
+def test_an_api_version_that_is_no_text(release: str, tmp_path: Path) -> None:
+    """It is a fault of the document."""
+    path = tmp_path / "config.yaml"
+    path.write_text("apiVersion: [v1]\nkind: KubeSchedulerConfiguration\n")
+    with pytest.raises(ConfigError, match=rf"apiVersion: release {release} does not read \['v1'\]"):
+        engine(release, config_file=str(path))

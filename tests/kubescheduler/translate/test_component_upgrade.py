@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from clusterstate.errors import ConfigError
 from kubescheduler.config.load_config import component_config_from
 from kubescheduler.framework.contract.profile import Point, SchedulerConfig
 from kubescheduler.releases import v1_36
@@ -92,6 +93,17 @@ def test_a_weight_of_nothing_is_one() -> None:
     score = {"disabled": SWAP["disabled"], "enabled": [{"name": "NodeResourcesMostAllocated"}]}
     translation = moved(configuration("v1beta1", profiles=[{"plugins": {"score": score}}]))
     assert weights(translation.before)["NodeResourcesMostAllocated"] == 1
+
+
+def test_a_plugin_that_is_not_there_is_disabled() -> None:
+    """Nothing is disabled by it, of which a note names the plugin that is meant; an entry without a name is a fault."""
+    score: dict[str, Any] = {"disabled": [{"name": "NodeResourceFit"}]}
+    translation = moved(configuration("v1beta3", profiles=[{"plugins": {"score": score}}]))
+    (text,) = [note.text for note in translation.notes if "NodeResourceFit" in note.path]
+    assert text.endswith("did you mean NodeResourcesFit?")
+    score["disabled"].append(None)
+    with pytest.raises(ConfigError, match=r"profiles\[0\]\.plugins\.score\.disabled\[1\]\.name: missing"):
+        moved(configuration("v1beta3", profiles=[{"plugins": {"score": score}}]))
 
 
 def test_constraints_of_the_configuration_spread() -> None:
