@@ -41,6 +41,14 @@ def parse_quantity(text: str | int | float) -> int:
     return _parse(repr(text))
 
 
+def quantity_or_none(value: object) -> int | None:
+    """The same; None for what is no quantity."""
+    try:
+        return parse_quantity(value)  # type: ignore[arg-type]
+    except ValueError:
+        return None
+
+
 @lru_cache(maxsize=65536)
 def _parse(text: str) -> int:
     match = _QUANTITY.fullmatch(text)

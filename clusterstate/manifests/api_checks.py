@@ -20,7 +20,7 @@ import msgspec
 from clusterstate.manifests.fields import Check, Checks, Fault
 from clusterstate.manifests.known_fields import known_types, objects_in
 from clusterstate.objects import ALL, EXACT_COUNT
-from clusterstate.quantity import format_quantity, parse_quantity
+from clusterstate.quantity import format_quantity, quantity_or_none
 from clusterstate.usage import is_extended_resource, is_hugepage_resource, is_native_resource
 from kubecel.api_names import NAME_LENGTH, go_quote, is_too_long, label_value_errors, must_match, qualified_name_errors
 
@@ -307,7 +307,7 @@ def resources(given: Given, above: Callable[[str, str, str], Fault], *, overcomm
     amounts: dict[str, dict[str, int]] = {}
     for field in ("limits", "requests"):
         for name, value in object_of(given, field).items():
-            if not isinstance(name, str) or (milli := _milli(value)) is None:
+            if not isinstance(name, str) or (milli := quantity_or_none(value)) is None:
                 continue
             amounts.setdefault(field, {})[name] = milli
             place, shown = f".{field}[{name}]", _canonical(value, milli)
@@ -349,20 +349,13 @@ def amounts(key: str, *, positive: str = "") -> Check:
 
     def check(given: Given) -> Iterator[Fault]:
         for name, value in object_of(given, key).items():
-            milli = _milli(value)
+            milli = quantity_or_none(value)
             if milli is not None and milli < 0:
                 yield f".{key}[{name}]", invalid(_canonical(value, milli), NEGATIVE)
             elif milli == 0 and name == positive:
                 yield f".{key}[{name}]", invalid("0", "must be greater than zero")
 
     return check
-
-
-def _milli(value: object) -> int | None:
-    try:
-        return parse_quantity(value)  # type: ignore[arg-type]
-    except ValueError:
-        return None
 
 
 def _canonical(value: object, milli: int) -> str:

@@ -13,6 +13,7 @@ from clusterstate.errors import DecodeError, nearest
 from clusterstate.manifests.decode import Manifest
 from clusterstate.manifests.kinds import KINDS
 from clusterstate.objects import EXACT_COUNT, PriorityClass
+from clusterstate.quantity import quantity_or_none
 
 URL_NAMESPACE = bytes.fromhex("6ba7b8119dad11d180b400c04fd430c8")
 """The namespace of URLs, see RFC 9562, 6.6."""
@@ -130,11 +131,15 @@ def _containers(spec: Manifest, key: str, host: bool) -> Any:
 
 
 def _requests(resources: Manifest) -> Manifest:
-    """Every resource with a limit and without a request gets request := limit."""
+    """Every resource with a limit and without a request gets request := limit, unless that is no amount."""
     limits, requests = resources.get("limits"), resources.get("requests")
     if not isinstance(limits, Mapping) or not isinstance(requests, Mapping | None):
         return resources
-    missing = {name: amount for name, amount in limits.items() if name not in (requests or {})}
+    missing = {
+        name: amount
+        for name, amount in limits.items()
+        if name not in (requests or {}) and (amount is None or quantity_or_none(amount) is not None)
+    }
     return {**resources, "requests": {**(requests or {}), **missing}} if missing else resources
 
 

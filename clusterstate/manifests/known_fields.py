@@ -83,13 +83,16 @@ def _in_object(given: Mapping[Any, Any], kind: str, path: str, accepted: Accepte
 
 
 def _meant(key: str, fields: Mapping[str, KnownField]) -> str:
-    """A field of an object one level down that has the very name comes before one whose name is merely like it."""
+    """A field of an object one level down that has the very name comes before one whose name is merely like it, but for
+    one that lacks an s."""
     types = known_types()
     inside = [
         f"{name}.{key}" for name, known in fields.items() if not known.by_name and key in types.get(known.type, ())
     ]
     return (
-        nearest(key, fields) if not inside or key.lower() in map(str.lower, fields) else f"; did you mean {inside[0]}?"
+        nearest(key, fields)
+        if not inside or not {key.lower(), f"{key.lower()}s"}.isdisjoint(map(str.lower, fields))
+        else f"; did you mean {inside[0]}?"
     )
 
 

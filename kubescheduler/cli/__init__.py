@@ -243,10 +243,9 @@ def run(args: list[str] | None = None) -> int:
 
 
 def _show(problems: Iterable[str]) -> None:
-    from clusterstate.errors import listed
     from kubescheduler.sources.untrusted import shown
 
-    _say("\n".join(f"error: {shown(problem)}" for problem in listed(problems)))
+    _say("\n".join(f"error: {shown(problem)}" for problem in problems))
 
 
 def _say(text: str) -> None:

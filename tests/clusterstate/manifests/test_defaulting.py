@@ -60,8 +60,9 @@ def unchanged(function: Callable[[Manifest], Manifest], manifest: Manifest) -> M
         ({"limits": {"cpu": "1", "memory": "2"}, "requests": {"cpu": "3"}}, {"cpu": "3", "memory": "2"}),
         ({"limits": {}, "requests": {"cpu": "3"}}, {"cpu": "3"}),
         ({"limits": {"cpu": "1"}, "requests": None}, {"cpu": "1"}),
+        ({"limits": {"cpu": "1", "memory": "1GB"}}, {"cpu": "1"}),
     ],
-    ids=["none", "some", "no limits", "null"],
+    ids=["none", "some", "no limits", "null", "no amount"],
 )
 def test_requests_from_limits(key: str, resources: Any, requests: Any) -> None:
     """A resource with a limit and no request gets its limit as request."""

@@ -55,6 +55,11 @@ UNKNOWN_FIELDS: dict[str, Any] = {
         {"spec": {"containers": [{"name": "a", "resource": {"requests": {"cpu": 100}}}]}},
         ["spec.containers[0].resource: unknown field; did you mean resources?"],
     ),
+    "one that lacks an s": (
+        "Pod",
+        {"spec": {"containers": [{"name": "a", "resources": {"request": {"cpu": 100}}}]}},
+        ["spec.containers[0].resources.request: unknown field; did you mean requests?"],
+    ),
     "case": (
         "Pod",
         {"spec": {"nodeselector": {"a": "b"}}},

@@ -74,7 +74,7 @@ def test_misspelt_workload(kubescheduler: Run) -> None:
 
 
 def test_a_long_list_of_notes_ends(kubescheduler: Run) -> None:
-    """As a list of errors does: the first 20, and how many more there are."""
+    """The first 20, and how many more there are; of faults each is said."""
     nodes = [{**NODE, "metadata": {"name": f"n{at:02}"}} for at in range(27)]
     Path("nodes.json").write_text(json.dumps({"kind": "List", "items": nodes}))
     outcome = kubescheduler("schedule", "nodes.json", "--pod", "pod.yaml", "--validate", "warn")
@@ -82,3 +82,5 @@ def test_a_long_list_of_notes_ends(kubescheduler: Run) -> None:
     notes = outcome.err.splitlines()
     assert (len(notes), notes[-1]) == (21, "note: and 7 more")
     assert notes[19].startswith("note: nodes.json: Node n19: status.capacities: unknown field")
+    faults = kubescheduler("schedule", "nodes.json", "--pod", "pod.yaml").err.splitlines()
+    assert [fault[:27] for fault in faults] == [f"error: nodes.json: Node n{at:02}" for at in range(27)]
