@@ -128,8 +128,6 @@ class Tools:
         new = {"release": release or self._release, **_documents(policy, config)}
         old = {"release": self._release, **self._decided_by}
         comparison = ks.compare(there, old=old, new=new, running=running or False)
-        if not comparison.pods:
-            raise InputError("the cluster has no pending pods to compare: running names running ones, as app=web")
         differing = [each for each in comparison.workloads if each.differs]
         return {
             "text": headline(comparison),

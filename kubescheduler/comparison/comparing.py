@@ -37,7 +37,7 @@ from kubescheduler.comparison.outcomes import (
     PodComparison,
 )
 from kubescheduler.comparison.running_pods import taken_out, taken_out_notes
-from kubescheduler.comparison.tracks import NOTHING_RUNS, Counted, Run, Track, no_progress
+from kubescheduler.comparison.tracks import NOTHING_RUNS, Counted, Run, Track, no_progress, pods_to_compare
 from kubescheduler.core.decision import Decision, failures
 from kubescheduler.core.equal_runs import placed_in_order
 from kubescheduler.engine.spec import Engine, EngineSpec, cache_for, no_notice
@@ -80,7 +80,7 @@ def compare(  # noqa: PLR0913
     name is the same only if the same nodes have the highest total; else ``loose``. evidence: also what the scores of
     pods that go elsewhere were made of, which takes about half as long as comparing them.
     progress: called with (done, total). notice: called with what may be unexpected about a configuration.
-    Raises ConfigError with every fault of every configuration.
+    Raises ConfigError with every fault of every configuration, InputError where there is no pod that one of them tries.
     """
     specs = [old, *news]
     columns = tuple(names or column_names(specs))
@@ -90,6 +90,7 @@ def compare(  # noqa: PLR0913
         engines = _engines(specs, columns, problems, notice or no_notice)
     if problems:
         raise ConfigError(problems)
+    pods, left_out = pods_to_compare(pods, engines)
     asked = taken_out(objects, pods)
     cluster, pods, running = asked.objects, asked.pods, asked.running
     runs = 0 if tie_break == FIRST else seeds or DEFAULT_SEEDS
@@ -114,6 +115,7 @@ def compare(  # noqa: PLR0913
         ),
         before=effects(others, list(running.values()), there, (), view, leave=False),
         notes=(
+            *left_out,
             *taken_out_notes(running),
             *extender_notes(columns, specs, engines),
             *drawn_notes(columns, draws, results),

@@ -23,7 +23,7 @@ from kubescheduler.comparison.comparing import extender_notes, notes_of_refusals
 from kubescheduler.comparison.comparison import change_document
 from kubescheduler.comparison.outcomes import Cause, HostChange, Outcome, PodComparison
 from kubescheduler.comparison.running_pods import TakenOut, taken_out, taken_out_notes
-from kubescheduler.comparison.tracks import Counted, Progress, Run, no_progress
+from kubescheduler.comparison.tracks import Counted, Progress, Run, no_progress, pods_to_compare
 from kubescheduler.config.config_text import read_text
 from kubescheduler.engine.engine_flags import DEFAULTS, gates_text
 from kubescheduler.engine.spec import Engine, EngineSpec, no_notice
@@ -228,7 +228,8 @@ def timeline(
     What configures the old scheduler goes on as long as releases take it; then what configures the new one does, where
     it says something and the release takes that, else what ``migrate`` makes of the old one. preempt: a pod that fits
     nowhere takes the place of lower ones, which are only named. progress: called with (done, total). Raises ConfigError
-    where the old or the new release refuses its configuration, or the new one is not the later one.
+    where the old or the new release refuses its configuration, or the new one is not the later one, InputError where
+    there is no pod that one of them tries.
     """
     if place(old.release) >= place(new.release):
         raise ConfigError(f"the steps from {old.release} to {new.release}: say the older release first")
@@ -237,8 +238,9 @@ def timeline(
     new.engine(notice)
     way = carried(old, new)
     specs = way.specs
-    asked = taken_out(objects, pods)
     engines = [spec.engine(no_notice) for spec in specs]
+    pods, others = pods_to_compare(pods, engines)
+    asked = taken_out(objects, pods)
     every = _decided(asked, engines, asked.pods, preempt, progress=progress or no_progress, explains=False)
     by_key = {pod.key: pod for pod in asked.pods}
     moves: dict[str, list[TimelineMove]] = {each.pod: [] for each in every}
@@ -260,6 +262,7 @@ def timeline(
         ),
         (
             *way.notes,
+            *others,
             *taken_out_notes(asked.running),
             *extender_notes(columns, specs, engines),
             *notes_of_refusals(every),

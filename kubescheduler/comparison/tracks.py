@@ -10,6 +10,8 @@ import attrs
 import msgspec
 import numpy as np
 
+from clusterstate.cache import ClusterCache
+from clusterstate.errors import InputError
 from clusterstate.growable import IntArray
 from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.comparison.causes import VictimChoice, explained, ties_sentence, with_score_sentences
@@ -101,6 +103,32 @@ NOTHING_RUNS: Mapping[str, Pod] = {}
 
 def no_progress(_: int, __: int) -> None:
     """Reports nothing."""
+
+
+def _counted(keys: Sequence[str]) -> str:
+    return keys[0] if len(keys) == 1 else f"{len(keys):,} pods, {keys[0]} among them"
+
+
+def pods_to_compare(pods: Sequence[Pod], engines: Iterable[Engine]) -> tuple[list[Pod], tuple[str, ...]]:
+    """The pods without those that are other schedulers' for every engine, and a note on these.
+
+    Raises InputError where none is left: that nothing differs would be no answer.
+    """
+    schedulers = [engine.scheduler(ClusterCache(engine.view)) for engine in engines]
+    others: dict[str, list[str]] = {}
+    left = []
+    for pod in pods:
+        texts = [scheduler.foreign(pod) for scheduler in schedulers]
+        if all(texts):
+            others.setdefault(texts[-1], []).append(pod.key)
+        else:
+            left.append(pod)
+    notes = tuple(
+        [f"left out: {_counted(keys)}, which no scheduler here tries: {text}" for text, keys in others.items()]
+    )
+    if not left:
+        raise InputError(["there is no pod to compare; running pods are compared where running asks for them", *notes])
+    return left, notes
 
 
 class TrackedDecision(msgspec.Struct, frozen=True, eq=False):

@@ -175,7 +175,11 @@ MANIFEST = "kind: Pod\nmetadata: {name: x}"
         ("why", {}, "pod: missing"),
         ("decide", {"pod": MANIFEST}, "pod: expected a name or a manifest, found text that is no name: give a "),
         ("compare", {}, "say what to compare with: release, policy or config"),
-        ("compare", {"release": "1.20"}, "the cluster has no pending pods to compare: running names running ones"),
+        (
+            "compare",
+            {"release": "1.20"},
+            "there is no pod to compare; running pods are compared where running asks for them",
+        ),
         ("drain", {"nodes": ["a"]}, "no controller (use force: true to override): default/web"),
         ("drain", {"nodes": ["a"], "surge": 1, "shape": {"cpu": 1}}, "say order: true as well"),
     ],

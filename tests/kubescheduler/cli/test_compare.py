@@ -55,6 +55,8 @@ What now:
 - to accept what differs: --tolerate could-have-been
 """
 
+FOREIGN = "kind: Pod\nmetadata: {name: other}\nspec: {schedulerName: other, containers: [{name: c}]}\n"
+
 
 @pytest.fixture
 def compare(kubescheduler: Run, folder: Path) -> Run:
@@ -348,6 +350,45 @@ def test_where_they_run_stands_in_the_table(kubescheduler: Run, folder: Path) ->
 def test_running_pods_that_cannot_be_picked(compare: Run, arguments: list[str], message: str) -> None:
     """An error, as nothing would be compared."""
     compare(*arguments, *SPECS).refused(message)
+
+
+@pytest.mark.parametrize(
+    ("pods", "arguments", "message"),
+    [
+        pytest.param("", ["--pending", "--new", "release=1.20"], "there is no pod to compare", id="none is pending"),
+        pytest.param(
+            FOREIGN,
+            ["--pods", "pods.yaml", "--new", "release=1.20"],
+            "left out: default/other, which no scheduler",
+            id="foreign",
+        ),
+        pytest.param(
+            FOREIGN, ["--pods", "pods.yaml", "--new", "release=1.20", "--steps"], "left out: default/other", id="steps"
+        ),
+    ],
+)
+def test_comparing_nothing_is_an_error(
+    kubescheduler: Run, folder: Path, pods: str, arguments: list[str], message: str
+) -> None:
+    """That no pod goes elsewhere would be said of none."""
+    (folder / "nodes.yaml").write_text(NODES)
+    (folder / "pods.yaml").write_text(pods)
+    kubescheduler("compare", "nodes.yaml", *arguments).refused(message)
+
+
+@pytest.mark.parametrize("steps", [(), ("--steps",)], ids=["columns", "steps"])
+def test_pods_of_other_schedulers_are_left_out(compare: Run, folder: Path, steps: tuple[str, ...]) -> None:
+    """They are not among those that stay, and a note says so."""
+    other = "metadata: {name: %s}\nspec: {schedulerName: other, containers: [{name: c}]}"
+    pods = [
+        FOREIGN,
+        f"kind: Pod\n{other % 'third'}",
+        "kind: Pod\nmetadata: {name: mine}\nspec: {containers: [{name: c}]}",
+    ]
+    (folder / "pods.yaml").write_text("\n---\n".join(pods))
+    found = compare("--pods", "pods.yaml", "--new", "release=1.20", *steps)
+    assert "0 of 1 pods go elsewhere" in found.out
+    assert "left out: 2 pods, default/other among them, which no scheduler here tries: profile not found" in found.out
 
 
 MOVES = """\
