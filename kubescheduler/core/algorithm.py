@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
 from clusterstate.cluster_objects import ClusterObjects
+from clusterstate.growable import IntArray
 from clusterstate.hypothetical import PodOrder, by_importance
 from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims import missing_claim_error
-from kubescheduler.core.extender_calls import Extender, SnapshotRows
+from kubescheduler.core.extender_calls import Extender, Note, SnapshotRows, note_1_20
 from kubescheduler.core.filter_results import FilterResults, fit_error_1_16
 from kubescheduler.core.preemption_rules import PREEMPTION_1_16, PreemptionRules
-from kubescheduler.core.selection import ReservoirTie, TieBreak, nodes_to_find
+from kubescheduler.core.selection import NodeWalk, ReservoirTie, TieBreak, TreeWalk, nodes_to_find
 from predicates.types import FitPredicate
 from priorities.types import PriorityConfig, PriorityError
 
@@ -31,29 +32,51 @@ def joined(texts: list[str]) -> str:
     return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
 
 
-def predicate_errors_1_16(errors: Mapping[str, int]) -> str:
+NodeErrors = Sequence[tuple[str, IntArray]]
+"""(an error's text, (n,) the rows that have it), ascending."""
+
+
+def counted_errors_1_16(errors: NodeErrors) -> str:
     """Equal texts of several nodes are told once."""
-    return joined([text if count == 1 else f"{text} (repeated {count} times)" for text, count in errors.items()])
+    counts = _counted(errors).items()
+    return joined([text if count == 1 else f"{text} (repeated {count} times)" for text, count in counts])
 
 
-def predicate_errors_1_4(errors: Mapping[str, int]) -> str:
+def every_error_1_4(errors: NodeErrors) -> str:
     """Every node's text is told."""
-    texts = Counter(errors).elements()
-    return joined([f"SchedulerPredicates failed due to {text}, which is unexpected." for text in texts])
+    return joined(list(_counted(errors).elements()))
 
 
-def priority_error_1_16(error: PriorityError, _: int) -> str:
+def first_error_1_18(errors: NodeErrors) -> str:
+    """The text of the first node that has one is told."""
+    return min(errors, key=lambda error: int(error[1][0]))[0]
+
+
+def _counted(errors: NodeErrors) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for text, rows in errors:
+        counts[text] += len(rows)
+    return counts
+
+
+def own_text(_: str, __: str, text: str) -> str:
+    """An error's own text."""
+    return text
+
+
+def unexpected_1_4(_: str, __: str, text: str) -> str:
+    """With words around it."""
+    return f"SchedulerPredicates failed due to {text}, which is unexpected."
+
+
+def score_error_1_16(_: str, error: PriorityError, __: int) -> str:
     """The error's own text."""
     return str(error)
 
 
-def priority_error_1_4(error: PriorityError, nodes: int) -> str:
+def score_error_1_4(_: str, error: PriorityError, nodes: int) -> str:
     """An error that every node meets is told as often."""
     return joined([str(error)] * max(1, nodes)) if error.per_node else str(error)
-
-
-def never_waits(_: PodInfo, __: ClusterObjects) -> None:
-    """No pod waits for other objects."""
 
 
 def scheduler_of_1_16(pod: Pod) -> str:
@@ -66,35 +89,52 @@ def scheduler_of_1_4(pod: Pod) -> str:
     return pod.metadata.annotations.get(SCHEDULER_ANNOTATION_1_4) or DEFAULT_SCHEDULER
 
 
-class LegacyBehaviour(msgspec.Struct, frozen=True):
-    """How one release goes about an attempt."""
+class AttemptRules(msgspec.Struct, frozen=True, kw_only=True):
+    """How one release goes about an attempt, whatever it asks of nodes."""
 
-    waits: Callable[[PodInfo, ClusterObjects], str | None] = missing_claim_error
-    """Why a pod cannot be scheduled at all yet, None if it can."""
-    predicate_errors: Callable[[Mapping[str, int]], str] = predicate_errors_1_16
-    """The text for errors on nodes, each with its number of nodes."""
-    priority_error: Callable[[PriorityError, int], str] = priority_error_1_16
-    """The text for an error of a priority over so many feasible nodes."""
+    waits: Callable[[PodInfo, ClusterObjects], str | None] | None = missing_claim_error
+    """Why a pod cannot be scheduled at all yet; None: it always can."""
+    filter_error: Callable[[str, str, str], str] = own_text
+    """Of (check, the pod's name, text): the text of an error that a check met on a node."""
+    filter_errors: Callable[[NodeErrors], str] = counted_errors_1_16
+    """The text with which such errors give up the attempt."""
+    score_error: Callable[[str, PriorityError, int], str] = score_error_1_16
+    """Of (rule, its error, so many feasible nodes): the text with which it gives up the attempt."""
     fit_error: Callable[[FilterResults], str] = fit_error_1_16
     """The text when no node fits."""
-    upstream_tie: Callable[[random.Random], TieBreak] = ReservoirTie
-    """The release's own choice among equal totals."""
-    scores_single: bool = False
-    """Nodes are scored also when just one fits."""
+    walk: Callable[[], NodeWalk] = TreeWalk
+    """In which order nodes are looked at until enough fit."""
+    wanted: Callable[[int, int], int] = nodes_to_find
+    """How many fitting nodes are enough of so many, by a percentage; asked where that is less than 100."""
     nominates: bool = True
     """Pods nominated to a node are counted there."""
-    preempts: bool = True
-    """Pods may be taken away for others."""
-    scheduler_of: Callable[[Pod], str] = scheduler_of_1_16
-    """The name of the scheduler that is to place a pod."""
-    enough: Callable[[int, int], int] = nodes_to_find
-    """How many fitting nodes are enough of so many, by a percentage; asked where that is less than 100."""
-    order: PodOrder = by_importance
-    """Which pods of a node are put back before others when it is tried without them."""
-    preemption: PreemptionRules = PREEMPTION_1_16
-    """Which pods these are, on which node."""
+    note: Note = note_1_20
+    """What an extender's filter does to statuses."""
+    appends: bool = True
+    """The statuses of an extender's filter are added to those of checks; otherwise they replace them."""
     places: Callable[[Snapshot], SnapshotRows] = SnapshotRows
     """The rows of one attempt's nodes, with what is made of the node objects that extenders answer."""
+    scores_single: bool = False
+    """Nodes are scored also when just one fits."""
+    keeps_raws: bool = False
+    """A decision has the scores as they were before they were normalised."""
+    extender_scale: int = 1
+    """What extenders' scores are multiplied by, besides their weight."""
+    order: PodOrder = by_importance
+    """Which pods of a node are put back before others when it is tried without them."""
+
+
+class LegacyBehaviour(AttemptRules, frozen=True, kw_only=True):
+    """The same, and what is no plugin's business where there are none."""
+
+    upstream_tie: Callable[[random.Random], TieBreak] = ReservoirTie
+    """The release's own choice among equal totals."""
+    preempts: bool = True
+    """Pods may be taken away for others."""
+    preemption: PreemptionRules = PREEMPTION_1_16
+    """Which pods these are, on which node."""
+    scheduler_of: Callable[[Pod], str] = scheduler_of_1_16
+    """The name of the scheduler that is to place a pod."""
 
 
 class WeightedPriority(msgspec.Struct, frozen=True):

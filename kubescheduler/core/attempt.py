@@ -1,7 +1,8 @@
 """One attempt to place a pod, read from top to bottom, for all releases: nodes are filtered and scored, one is chosen.
 
-``Attempt.run`` is the whole of it. Below is what each step is for predicates and priorities, and the scheduler that
-makes such attempts; for the plugins of a profile ``framework/deciding/profile_attempt.py`` says it.
+``Attempt.run`` is the whole of it; its steps follow, as they are where there are only predicates and priorities. What
+plugins add at the points of a profile is in ``framework/deciding/profile_attempt.py``. The scheduler that makes such
+attempts comes last.
 """
 
 from __future__ import annotations
@@ -17,29 +18,39 @@ from algorithmprovider.custom_code import CustomCodeError
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import SchedulingError
 from clusterstate.growable import NO_NUMBERS, IntArray, Mask
-from clusterstate.objects import ClaimVolume, Pod
+from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from kubescheduler.core.algorithm import Algorithm
+from kubescheduler.core.algorithm import Algorithm, AttemptRules
 from kubescheduler.core.decision import NO_NODES, Decision, Explainer, ScoreSource
-from kubescheduler.core.extender_calls import ExtenderTrace, SnapshotRows, filter_with_extenders, score_with_extenders
-from kubescheduler.core.filter_and_score import Filtered, Scored, find_feasible, prioritize
+from kubescheduler.core.extender_calls import (
+    ExtenderTrace,
+    LeftByExtenders,
+    filter_with_extenders,
+    score_with_extenders,
+)
+from kubescheduler.core.filter_and_score import Filtered, Filtering, Scored, Scoring
 from kubescheduler.core.pod_classes import ClassState, Memory, Rule
 from kubescheduler.core.preemption import Search, preempt
 from kubescheduler.core.preemption_choice import nominee_of
 from kubescheduler.core.preemption_memory import PreemptionMemory
 from kubescheduler.core.selection import FirstByName, TieBreak
-from kubescheduler.core.status import Status
 from kubescheduler.core.totals import LazyScores, kept_totals
 from predicates.types import Verdict
-from priorities.types import PriorityError
 
 if TYPE_CHECKING:
     from kubescheduler.core.equal_runs import PlacedRun
 
+Steps = Callable[[str], object]
+"""Told of the name of a part of the algorithm when it is over, of an empty one when the next begins."""
+
+
+def no_steps(_: str) -> None:
+    """Nobody listens."""
+
 
 class Attempt(msgspec.Struct, eq=False, kw_only=True):
-    """One pod's decision under way."""
+    """One pod's decision under way. Upstream: 1.16 genericScheduler.Schedule, later schedulePod."""
 
     pod: Pod
     scheduler: Decider
@@ -49,12 +60,20 @@ class Attempt(msgspec.Struct, eq=False, kw_only=True):
     """Score also when just one node fits, and judge by every rule there is."""
     instead: IntArray | None = None
     """(n,) the rows to score in place of those that pass; None: these."""
+    reached: str = "filter"
+    """The point that it has come to."""
+    filtering: Filtering | None = None
+    judged: Mask | None = None
+    """(N,) bool, the rows that checks are run on; None: all."""
+    passed: Filtered | None = None
+    idle: tuple[tuple[str, Verdict], ...] = ()
+    left: LeftByExtenders | None = None
+    """What extenders leave of the nodes that passed; None: none was asked."""
+    traces: tuple[ExtenderTrace, ...] = ()
     scored: Scored = msgspec.field(default_factory=Scored)
     held: LazyScores | None = None
     """The scores instead of ``scored``, where they were patched."""
     source: ScoreSource | None = None
-    reached: str = ""
-    """The point that it has come to."""
 
     def run(self, *, preempt: bool = False, reports: bool = False) -> Decision:
         """The whole attempt. preempt: where no node is left, also what preemption would do. reports: only what is said
@@ -73,7 +92,7 @@ class Attempt(msgspec.Struct, eq=False, kw_only=True):
 
     def decide(self) -> Decision:
         """Filter, score and select."""
-        cache = self.cache
+        cache, steps = self.cache, self.scheduler.steps
         names, listed = cache.columns.published
         host = error = None
         try:
@@ -82,15 +101,21 @@ class Attempt(msgspec.Struct, eq=False, kw_only=True):
             state = self.scheduler.state(info, snapshot)
             if (row := self._patched(state, snapshot, listed)) is not None:
                 self.chosen_by_totals(names[row])
+                steps("priority_evaluation")
                 return self._outcome(names, listed, names[row], None)
             feasible = self.find(state, snapshot, listed)
-            names = self.named(names)
+            if self.instead is not None:
+                feasible = self._take(self.instead)
+            steps("predicate_evaluation" if len(feasible) else "")
+            if self.left is not None:
+                names = names + self.left.places.added_names
             if self.scores(feasible):
                 self.reached = "score"
                 self.score(state, snapshot, feasible)
                 host = names[self.select(feasible, self.scored.totals, names)]
             elif len(feasible):
                 host = names[int(feasible[0])]
+            steps("" if host is None else "priority_evaluation")
             self.chosen(host, feasible, names)
         except SchedulingError as e:
             error, host = self.given_up(e), None
@@ -100,66 +125,157 @@ class Attempt(msgspec.Struct, eq=False, kw_only=True):
             raise
         return self._outcome(names, listed, host, error)
 
-    # --- the steps ---------------------------------------------------------------------------
-
     def ready(self) -> PodInfo:
-        """The pod's class, once it is known that it can be scheduled at all. Raises SchedulingError."""
+        """The pod's class, once it is known that it can be scheduled at all: claims have to be there first, and nodes.
+
+        Raises SchedulingError.
+        """
+        info, waits = self.cache.info(self.pod), self.scheduler.rules.waits
+        if waits is not None and (error := waits(info, self.cache.objects)):
+            raise SchedulingError(error)
         if not self.cache.columns.listed_count:
             raise SchedulingError(NO_NODES)
-        return self.cache.info(self.pod).naming(self.pod.node_name)
+        return info.naming(self.pod.node_name)
+
+    # --- totals that are kept ----------------------------------------------------------------
 
     def _patched(self, state: ClassState, snapshot: Snapshot, listed: Mask) -> int | None:
         """The row chosen by what is kept of the last decision on a pod of the class; None: that cannot be brought up
         to date."""
         kept, state.kept = state.kept, None
-        if kept is None or not self.keeps():
+        if kept is None or not self._may_keep():
             return None
         self.held = kept.patch(state, snapshot, self.cache.columns)
         if self.held is None:
             return None
         state.kept = kept
         self.reached = "score"
-        self.source = self.source_of(state)
-        self.found_by_totals(state, listed)
+        self.source = ScoreSource(state.info, self.cache.snapshot, self.scheduler.rules.extender_scale)
+        shared = state.shared
+        self.passed = Filtered(listed, shared.feasible, verdicts=shared.verdicts, unresolvable=shared.unresolvable)
+        self.found_by_totals(state)
+        self.scheduler.steps("predicate_evaluation")
         row: int = kept.choose(self.held, self.scheduler.tie_break)
         return row
 
-    def keeps(self) -> bool:
-        """Whether the totals may be kept from the pod before, and for the next one."""
-        raise NotImplementedError
+    def _may_keep(self) -> bool:
+        """Whether the totals may be kept from the pod before, and for the next one: not where extenders have a say, nor
+        where room may have to be left for nominated pods."""
+        algorithm = self.scheduler.algorithm
+        if self.thorough or self.instead is not None or algorithm.extenders:
+            return False
+        if algorithm.percentage_of_nodes_to_score < 100 or (self.scheduler.rules.nominates and self.cache.nominated()):
+            return False
+        return self.keeps()
 
-    def found_by_totals(self, state: Any, listed: Mask) -> None:
+    def keeps(self) -> bool:
+        """Whether nothing has a say but the pod's class."""
+        return True
+
+    def found_by_totals(self, state: ClassState) -> None:
         """The nodes that fit are those that are kept for the class."""
 
     def chosen_by_totals(self, host: str) -> None:
         """A node was chosen by what is kept."""
 
-    def find(self, state: Any, snapshot: Snapshot, listed: Mask) -> IntArray:
-        """(n,) the rows that every rule and every extender leaves, the pods that are nominated to nodes counted.
-
-        Raises SchedulingError when one fails.
-        """
-        raise NotImplementedError
-
-    def named(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Row → name, of all rows that may be left."""
-        return names
-
-    def scores(self, feasible: IntArray) -> bool:
-        """Whether the nodes that are left are scored: releases return a single one unscored."""
-        return len(feasible) > (0 if self.thorough else 1)
-
-    def score(self, state: Any, snapshot: Snapshot, feasible: IntArray) -> None:
-        """Fills in ``scored`` and ``source``, extenders' scores in the totals. Raises SchedulingError."""
-        raise NotImplementedError
-
-    def source_of(self, state: ClassState) -> ScoreSource:
-        """What the scores are made of."""
-        return ScoreSource(state.info, self.cache.snapshot)
-
     def keep_totals(self, state: ClassState, snapshot: Snapshot) -> None:
         """Keeps the totals for the next pod of the class."""
         state.kept = kept_totals(state, snapshot, self.cache.columns, self.scored, self.scheduler.weights)
+
+    # --- filter ------------------------------------------------------------------------------
+
+    def find(self, state: ClassState, snapshot: Snapshot, listed: Mask) -> IntArray:  # noqa: ARG002
+        """(n,) the rows that every check and every extender leaves, the pods that are nominated to nodes counted:
+        ascending, or where the order matters in that of the node list or of the last extender's answer.
+
+        Raises SchedulingError when one fails.
+        """
+        algorithm, rules = self.scheduler.algorithm, self.scheduler.rules
+        passing = self.filter(Filtering(self.pod, state, self.cache, rules, algorithm.always_check_all_predicates))
+        self.idle = tuple((rule.name, rule.check(state.info, snapshot)) for rule in algorithm.idle if self.thorough)
+        return self.extend(passing, snapshot)
+
+    def filter(self, filtering: Filtering) -> IntArray:
+        """(n,) the rows, of those that are judged, that every check leaves. Raises SchedulingError."""
+        self.filtering = filtering
+        passed = self.passed = filtering.run(self.judged, every=self.thorough)
+        self.sample(passed)
+        filtering.raise_error(passed, self.judged)
+        return passed.feasible
+
+    def sample(self, passed: Filtered) -> None:
+        """Where a part of the nodes is enough, puts the rows in the order in which they are met, and ends there."""
+        if self.scheduler.algorithm.percentage_of_nodes_to_score < 100:
+            self.walk(passed, self.wanted())
+
+    def wanted(self) -> int:
+        """How many nodes that fit are enough."""
+        percentage = self.scheduler.algorithm.percentage_of_nodes_to_score
+        return self.scheduler.rules.wanted(self.cache.columns.node_count, percentage)
+
+    def walk(self, passed: Filtered, wanted: int) -> None:
+        """Goes along the nodes until so many fit."""
+        fits = np.zeros(len(passed.listed), np.bool_)
+        fits[passed.feasible] = True
+        passed.feasible, seen = self.scheduler.walk.sample(self.cache, fits, self.judged, wanted)
+        passed.everywhere = False
+        passed.listed = seen if self.judged is None else seen | (passed.listed & ~self.judged)
+
+    def extend(self, feasible: IntArray, snapshot: Snapshot) -> IntArray:
+        """The rows that extenders leave."""
+        extenders, rules = self.scheduler.algorithm.extenders, self.scheduler.rules
+        if not extenders:
+            return feasible
+        self.left = filter_with_extenders(self.pod, extenders, rules.places(snapshot), feasible, rules.note)
+        self.traces = self.left.traces
+        return self.left.feasible
+
+    @property
+    def feasible(self) -> IntArray:
+        """(n,) int64: the rows that fit; empty before checks have run."""
+        if self.left is not None:
+            return self.left.feasible
+        return NO_NUMBERS if self.passed is None else self.passed.feasible
+
+    def _take(self, rows: IntArray) -> IntArray:
+        """These rows are left, whatever was found."""
+        if self.passed is not None:
+            self.passed.feasible, self.passed.everywhere = rows, False
+        if self.left is not None:
+            self.left = msgspec.structs.replace(self.left, feasible=rows)
+        return rows
+
+    # --- score -------------------------------------------------------------------------------
+
+    def scores(self, feasible: IntArray) -> bool:
+        """Whether the nodes that are left are scored: most releases return a single one unscored."""
+        return len(feasible) > (0 if self.thorough or self.scheduler.rules.scores_single else 1)
+
+    def score(self, state: ClassState, snapshot: Snapshot, feasible: IntArray) -> None:
+        """Fills in ``scored`` and ``source``, extenders' scores in the totals. Raises SchedulingError."""
+        scheduler, left = self.scheduler, self.left
+        views = {} if left is None else left.places.views(self.pod, self.cache, scheduler.weights, feasible)
+        rows = None if self.passed is not None and self.passed.everywhere and left is None else feasible
+        view = snapshot if rows is None else snapshot.take(rows)
+        self.source = ScoreSource(state.info, self.cache.snapshot, scheduler.rules.extender_scale, views=views)
+        nothing = int(not scheduler.algorithm.extenders)
+        self.add_up(
+            Scoring(state, scheduler.weights, scheduler.rules, snapshot, view, rows, nothing, views),
+            self.cache,
+            feasible,
+        )
+
+    def add_up(self, scoring: Scoring, cache: ClusterCache, feasible: IntArray) -> None:
+        """The scores of rules, then those of extenders. cache: of the nodes that rules read."""
+        self.scored = scoring.run(cache.columns.log)
+        if self.judged is None and self._may_keep():
+            self.keep_totals(scoring.state, scoring.snapshot)
+        if self.left is not None:
+            extenders, scale = self.scheduler.algorithm.extenders, self.scheduler.rules.extender_scale
+            sums, self.traces = score_with_extenders(
+                self.pod, extenders, self.traces, self.left.places, feasible, scale
+            )
+            self.scored.totals = self.scored.totals + sums
 
     def select(self, feasible: IntArray, totals: IntArray, names: tuple[str, ...]) -> int:  # noqa: ARG002
         """The row with the highest total. totals: (n,) of the feasible rows."""
@@ -170,187 +286,87 @@ class Attempt(msgspec.Struct, eq=False, kw_only=True):
     def chosen(self, host: str | None, feasible: IntArray, names: tuple[str, ...]) -> None:
         """A node was chosen, or none was left."""
 
+    # --- the outcome -------------------------------------------------------------------------
+
     def given_up(self, error: SchedulingError) -> str:
         """The text that the release reports of an error; no row is left."""
+        if self.passed is not None:
+            self.passed.feasible = NO_NUMBERS
         return str(error)
 
     def post_filter(self, decision: Decision) -> Decision:
         """The decision with what preemption would do. Raises SchedulingError when that fails."""
         raise NotImplementedError
 
-    def said(
-        self, names: tuple[str, ...], listed: Mask, host: str | None, error: str | None
-    ) -> tuple[Filtered, dict[str, Any]]:
-        """(what was filtered, the fields of a Decision that are not the same for all releases)."""
-        raise NotImplementedError
+    def search(self, decision: Decision, *, samples: bool = False) -> Search:
+        """What preemption is asked about. samples: see there."""
+        filtering, scheduler = self.filtering, self.scheduler
+        assert filtering is not None
+        return Search(
+            self.pod,
+            decision,
+            filtering.state,
+            filtering.checks(),
+            self.cache,
+            scheduler.preemption,
+            scheduler.algorithm.extenders,
+            samples,
+        )
+
+    def more(self, passed: Filtered, *, found: bool) -> dict[str, Any]:  # noqa: ARG002
+        """The fields of a Decision that not all releases have. found: a node was."""
+        return {}
 
     def _outcome(self, names: tuple[str, ...], listed: Mask, host: str | None, error: str | None) -> Decision:
         """What all this comes to."""
-        filtered, more = self.said(names, listed, host, error)
-        columns, algorithm = self.cache.columns, self.scheduler.algorithm
+        scheduler, passed = self.scheduler, self.passed or Filtered(listed)
+        columns, algorithm, rules = self.cache.columns, scheduler.algorithm, scheduler.rules
+        fields: dict[str, Any] = {
+            "verdicts": passed.verdicts,
+            "idle": self.idle,
+            "refused": {} if self.left is None else self.left.refused,
+        }
+        fields.update(self.more(passed, found=host is not None))
         return Decision(
             pod=self.pod,
             release=algorithm.release,
             names=names,
-            listed=filtered.listed,
+            listed=passed.listed,
             nodes_total=columns.node_count,
-            with_nominated=filtered.with_nominated,
+            unresolvable=passed.unresolvable,
+            with_nominated=passed.with_nominated,
+            nominated_codes=passed.nominated_codes,
             every_reason=algorithm.always_check_all_predicates,
+            judged=self.judged,
+            feasible=self.feasible if error is None else NO_NUMBERS,
             scored=self.scored if self.held is None else self.held,
-            weights=self.scheduler.weights,
+            weights=scheduler.weights,
+            extenders=self.traces,
+            appends=rules.appends,
             host=host,
             error=error,
             error_at="" if error is None else self.reached,
             known=columns.known,
-            explainer=Explainer(self.cache, algorithm, self.scheduler.again, self.source),
-            **more,
+            fit_error=rules.fit_error,
+            explainer=Explainer(self.cache, algorithm, scheduler.again, self.source),
+            **fields,
         )
-
-
-# --- by predicates and priorities ---------------------------------------------------------------
-
-Steps = Callable[[str], object]
-"""Told of the name of a part of the algorithm when it is over, of an empty one when the next begins."""
-
-
-def no_steps(_: str) -> None:
-    """Nobody listens."""
 
 
 class PredicatesAttempt(Attempt, eq=False, kw_only=True):
-    """An attempt by predicates and priorities. Upstream: 1.16 genericScheduler.Schedule."""
+    """An attempt by predicates and priorities, which preempts without plugins."""
 
     scheduler: GenericScheduler
-    filtered: Filtered
-    reached: str = "filter"
-    traces: tuple[ExtenderTrace, ...] = ()
-    idle: tuple[tuple[str, Verdict], ...] = ()
-    places: SnapshotRows | None = None
-    """The rows of the nodes, with what is made of the node objects that extenders answer."""
-
-    def ready(self) -> PodInfo:
-        """Claims have to be there first."""
-        info = self.cache.info(self.pod)
-        if any(isinstance(volume, ClaimVolume) for volume in info.spec.volumes):
-            error = self.scheduler.algorithm.behaviour.waits(info, self.cache.objects)
-            if error is not None:
-                raise SchedulingError(error)
-        if not self.cache.columns.listed_count:
-            raise SchedulingError(NO_NODES)
-        return info.naming(self.pod.node_name)
-
-    def keeps(self) -> bool:
-        """Not where extenders have a say, nor where room may have to be left for nominated pods."""
-        algorithm = self.scheduler.algorithm
-        if self.thorough or self.instead is not None or algorithm.extenders:
-            return False
-        nominates = algorithm.behaviour.nominates and bool(self.cache.nominated())
-        return algorithm.percentage_of_nodes_to_score >= 100 and not nominates
-
-    def found_by_totals(self, state: ClassState, listed: Mask) -> None:
-        """The nodes that fit are those that are kept for the class."""
-        shared = state.shared
-        self.filtered = Filtered(listed, shared.feasible, verdicts=shared.verdicts)
-        self.scheduler.steps("predicate_evaluation")
-
-    def chosen_by_totals(self, host: str) -> None:  # noqa: ARG002
-        """The priorities are over."""
-        self.scheduler.steps("priority_evaluation")
-
-    def find(self, state: ClassState, snapshot: Snapshot, listed: Mask) -> IntArray:  # noqa: ARG002
-        """Predicates, then extenders."""
-        algorithm, info = self.scheduler.algorithm, state.info
-        filtered = self.filtered = find_feasible(self.pod, state, self.cache, algorithm)
-        self.idle = tuple((rule.name, rule.check(info, snapshot)) for rule in algorithm.idle if self.thorough)
-        self.places = algorithm.behaviour.places(snapshot)
-        if algorithm.extenders:
-            filtered.feasible, self.traces = filter_with_extenders(
-                self.pod, algorithm.extenders, self.places, filtered.feasible
-            )
-            filtered.everywhere = False
-        if self.instead is not None:
-            filtered.feasible, filtered.everywhere = self.instead, False
-        self.scheduler.steps("predicate_evaluation" if len(filtered.feasible) else "")
-        return filtered.feasible
-
-    def scores(self, feasible: IntArray) -> bool:
-        """1.4 scores a single node, too."""
-        return super().scores(feasible) or (self.scheduler.algorithm.behaviour.scores_single and len(feasible) > 0)
-
-    def score(self, state: ClassState, snapshot: Snapshot, feasible: IntArray) -> None:
-        """Priorities, then extenders."""
-        algorithm, log, places = self.scheduler.algorithm, self.cache.columns.log, self.places
-        assert places is not None
-        views = places.views(self.pod, self.cache, self.scheduler.weights, feasible)
-        self.scored = prioritize(state, places.snapshot, self.filtered, algorithm, log, views)
-        self.source = ScoreSource(state.info, self.cache.snapshot, views=views)
-        if algorithm.extenders:
-            sums, self.traces = score_with_extenders(self.pod, algorithm.extenders, self.traces, places, feasible)
-            self.scored.totals = self.scored.totals + sums
-        elif self.keeps():
-            self.keep_totals(state, snapshot)
-
-    def chosen(self, host: str | None, feasible: IntArray, names: tuple[str, ...]) -> None:  # noqa: ARG002
-        """The priorities are over."""
-        self.scheduler.steps("" if host is None else "priority_evaluation")
-
-    def given_up(self, error: SchedulingError) -> str:
-        """1.4 tells some errors of priorities as often as there are nodes."""
-        text = str(error)
-        if isinstance(error, PriorityError):
-            text = self.scheduler.algorithm.behaviour.priority_error(error, len(self.filtered.feasible))
-        self.filtered.feasible = NO_NUMBERS
-        return text
 
     def post_filter(self, decision: Decision) -> Decision:
         """Preemption; releases before it leave the pod as it is."""
-        if not self.scheduler.algorithm.behaviour.preempts:
+        behaviour = self.scheduler.algorithm.behaviour
+        if not behaviour.preempts:
             return decision
         self.scheduler.steps("")
-        algorithm = self.scheduler.algorithm
-        state = self.scheduler.state(self.ready(), self.cache.snapshot())
-        search = Search(
-            self.pod,
-            decision,
-            state,
-            algorithm.predicates,
-            self.cache,
-            self.scheduler.preemption,
-            algorithm.extenders,
-        )
-        preemption, _ = preempt(search, algorithm.behaviour.preemption)
+        preemption, _ = preempt(self.search(decision), behaviour.preemption)
         self.scheduler.steps("preemption_evaluation")
         return attrs.evolve(decision, preemption=preemption, nominated=nominee_of(preemption))
-
-    def said(
-        self,
-        names: tuple[str, ...],  # noqa: ARG002
-        listed: Mask,  # noqa: ARG002
-        host: str | None,  # noqa: ARG002
-        error: str | None,  # noqa: ARG002
-    ) -> tuple[Filtered, dict[str, Any]]:
-        """The idle predicates' verdicts, and what extenders said."""
-        filtered, algorithm = self.filtered, self.scheduler.algorithm
-        return filtered, {
-            "verdicts": filtered.verdicts,
-            "idle": self.idle,
-            "feasible": filtered.feasible,
-            "extenders": self.traces,
-            "refused": _refused(self.traces) if self.traces else {},
-            "appends": True,
-            "unresolvable": filtered.unresolvable,
-            "nominated_codes": filtered.nominated_codes,
-            "fit_error": algorithm.behaviour.fit_error,
-        }
-
-
-def _refused(traces: Iterable[ExtenderTrace]) -> dict[str, Status]:
-    """Node → every extender's reason for refusing it, in the order they were asked."""
-    by_node: dict[str, list[str]] = {}
-    for trace in traces:
-        for name, message in (trace.failed or {}).items():
-            by_node.setdefault(name, []).append(message)
-    return {name: Status.unschedulable(*messages) for name, messages in by_node.items()}
 
 
 class Decider:
@@ -364,16 +380,22 @@ class Decider:
         algorithm: Algorithm,
         cache: ClusterCache,
         tie_break: TieBreak | None,
-        rules: Iterable[Rule],
+        rules: AttemptRules,
+        asked: Iterable[Rule],
         weights: Mapping[str, int],
     ) -> None:
-        """rules: everything over columns that is asked. weights: rule → its weight."""
+        """rules: how the release goes about an attempt. asked: everything over columns. weights: rule → its weight, of
+        all that may score, in order."""
         self.algorithm = algorithm
+        self.rules = rules
         self.cache = cache
         self.tie_break: TieBreak = tie_break or FirstByName()
         self.weights = weights
-        self.preemption = PreemptionMemory(cache, algorithm.behaviour.order)
-        self._memory = Memory(rules, lambda info, share: ClassState(info, algorithm, share))
+        self.walk = rules.walk()
+        self.steps: Steps = no_steps
+        """What is told when a part of the algorithm begins (an empty name) and ends."""
+        self.preemption = PreemptionMemory(cache, rules.order)
+        self._memory = Memory(asked, lambda info, share: ClassState(info, algorithm, share))
 
     def fresh(self) -> Decider:
         """The same, with nothing remembered, and no say in the choice among equal totals nor in what is sampled."""
@@ -405,9 +427,7 @@ class GenericScheduler(Decider):
     def __init__(self, algorithm: Algorithm, cache: ClusterCache, tie_break: TieBreak | None = None) -> None:
         scores = [priority.config for priority in algorithm.priorities]
         weights = {p.config.name: p.weight for p in algorithm.priorities}
-        super().__init__(algorithm, cache, tie_break, (*algorithm.predicates, *scores), weights)
-        self.steps: Steps = no_steps
-        """What is told when a part of the algorithm begins (an empty name) and ends."""
+        super().__init__(algorithm, cache, tie_break, algorithm.behaviour, (*algorithm.predicates, *scores), weights)
 
     def fresh(self) -> GenericScheduler:
         """See Decider."""
@@ -475,11 +495,7 @@ class GenericScheduler(Decider):
 
     def attempt(self, pod: Pod, *, thorough: bool = False, instead: IntArray | None = None) -> PredicatesAttempt:
         """See Decider."""
-        cache = self.cache
-        filtered = Filtered(cache.columns.published[1])
-        return PredicatesAttempt(
-            pod=pod, scheduler=self, cache=cache, thorough=thorough, instead=instead, filtered=filtered
-        )
+        return PredicatesAttempt(pod=pod, scheduler=self, cache=self.cache, thorough=thorough, instead=instead)
 
     def again(self, pod: Pod) -> Decision:
         """See Decider."""

@@ -15,6 +15,7 @@ from clusterstate.objects import Node, Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import wrap
+from kubescheduler.core.status import Code, Status
 
 SeenNodes = tuple[PodInfo, Snapshot]
 """A pod, and the nodes that a rule scores for it, exactly these and in their order."""
@@ -136,6 +137,11 @@ class SnapshotRows(msgspec.Struct, eq=False):
     unknown_node: Callable[[str], str] = unknown_node_1_16
     """The text for a name that is no node."""
 
+    @property
+    def added_names(self) -> tuple[str, ...]:
+        """The names of the rows behind the snapshot's."""
+        return ()
+
     def nodes(self, rows: IntArray) -> list[Node]:
         """The node objects of rows."""
         return nodes_of(self.snapshot, rows)
@@ -167,23 +173,53 @@ def nodes_of(snapshot: Snapshot, rows: IntArray) -> list[Node]:
     return [node for row in rows.tolist() if (node := snapshot.node(row)) is not None]
 
 
-def heard(_: FilterAnswer) -> None:
-    """Nothing more is made of an answer."""
+Refused = dict[str, Status]
+Note = Callable[[Refused, FilterAnswer], None]
+"""Writes what an answer says of failed nodes into the statuses."""
+
+
+def note_1_20(refused: Refused, answer: FilterAnswer) -> None:
+    """A message is added to the status that a node has."""
+    for name, message in answer.failed.items():
+        before = refused.get(name)
+        reasons = (message,) if before is None else (*before.reasons, message)
+        refused[name] = Status(Code.Unschedulable if before is None else before.code, reasons)
+
+
+def note_1_36(refused: Refused, answer: FilterAnswer) -> None:
+    """The last word counts, and what cannot be mended goes before what just failed."""
+    for name, message in answer.failed.items():
+        refused[name] = Status.unschedulable(message)
+    for name, message in answer.unresolvable.items():
+        refused[name] = Status.unresolvable(message)
+
+
+class LeftByExtenders(msgspec.Struct, frozen=True, eq=False):
+    """What extenders' filters leave of the nodes."""
+
+    feasible: IntArray
+    """(n,) the rows that are left, in the order of the last answer."""
+    emptied: bool
+    """Whether an answer came as node objects."""
+    refused: Mapping[str, Status]
+    """Node → status."""
+    traces: tuple[ExtenderTrace, ...]
+    """What each extender said."""
+    places: SnapshotRows
+    """The rows of the nodes, as they were answered."""
 
 
 def filter_with_extenders(
-    pod: Pod,
-    extenders: Sequence[Extender],
-    places: SnapshotRows,
-    feasible: IntArray,
-    hear: Callable[[FilterAnswer], None] = heard,
-) -> tuple[IntArray, tuple[ExtenderTrace, ...]]:
-    """The rows that are left after every interested extender, in the order the last one gave, and the traces.
+    pod: Pod, extenders: Sequence[Extender], places: SnapshotRows, feasible: IntArray, note: Note
+) -> LeftByExtenders:
+    """The rows that are left after every interested extender, and what these say of the nodes that they refuse.
 
     Extenders are asked one after the other until no node is left; an ignorable one that fails changes nothing.
-    ``places`` has the rows of the nodes that are answered; ``hear`` is called with every answer. Raises SchedulingError
-    when an extender that is not ignorable fails. Upstream: 1.16 findNodesThatFit, later findNodesThatPassExtenders.
+    ``places`` has the rows of the nodes that are answered. Raises SchedulingError when an extender that is not
+    ignorable fails. Upstream: 1.16 findNodesThatFit, later findNodesThatPassExtenders.
     """
+    refused: Refused = {}
+    emptied = False
     traces: list[ExtenderTrace] = []
     for extender in extenders:
         config = extender.config
@@ -200,11 +236,12 @@ def filter_with_extenders(
                 trace = msgspec.structs.replace(trace, filter_error=str(error))
             else:
                 feasible = places.rows(answer)
-                hear(answer)
+                note(refused, answer)
+                emptied |= answer.as_objects
                 unresolvable = dict(answer.unresolvable) or None
                 trace = msgspec.structs.replace(trace, failed=dict(answer.failed), unresolvable=unresolvable)
         traces.append(trace)
-    return feasible, tuple(traces)
+    return LeftByExtenders(feasible, emptied, refused, tuple(traces), places)
 
 
 def score_with_extenders(

@@ -1,9 +1,12 @@
-"""Which nodes fit, by all predicates in order, and which are best, by weighted priorities over those that fit."""
+"""Which nodes fit, by all checks in order, and which are best, by weighted rules over those that fit.
+
+A check is a predicate or the Filter of a plugin over columns, a rule that scores a priority or its Score. What custom
+plugins add is in ``framework/deciding/``.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 import msgspec
@@ -17,14 +20,22 @@ from clusterstate.objects import FrozenMap, Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import wrap
-from kubescheduler.core.algorithm import Algorithm
+from kubescheduler.core.algorithm import AttemptRules
 from kubescheduler.core.extender_calls import SeenNodes
 from kubescheduler.core.filter_results import NO_VALUES, RowValues
-from kubescheduler.core.nominated import Found, apart_from, judge, judged_one_by_one, judgements_of
-from kubescheduler.core.pod_classes import ClassState, ScoreState
+from kubescheduler.core.nominated import (
+    Found,
+    NominatedJudgement,
+    NominatedRefusals,
+    apart_from,
+    judge,
+    judged_one_by_one,
+    judgements_of,
+)
+from kubescheduler.core.pod_classes import CheckState, ClassState, ScoreState
 from kubescheduler.core.status import Code
-from predicates.types import NodeError, Verdict
-from priorities.types import PriorityConfig
+from predicates.types import FitPredicate, NodeError, Verdict, failing
+from priorities.types import PriorityConfig, PriorityError
 
 
 class Filtered(msgspec.Struct, eq=False):
@@ -41,92 +52,106 @@ class Filtered(msgspec.Struct, eq=False):
     nominated_codes: RowValues[Code] = NO_VALUES
 
 
-def find_feasible(pod: Pod, state: ClassState, cache: ClusterCache, algorithm: Algorithm) -> Filtered:
-    """Judges every node.
-
-    Raises SchedulingError with the aggregated texts when a predicate erred on a node.
-
-    Upstream: 1.16 findNodesThatFit and podFitsOnNode.
-    """
-    _, listed = cache.columns.published
-    state.check(cache.snapshot(), cache.columns.log, listed)
-    feasible, everywhere = state.feasible, state.everywhere
-    nominated: RowValues[Found] = NO_VALUES
-    codes: RowValues[Code] = NO_VALUES
-    if algorithm.behaviour.nominates and cache.nominated():
-        nominated, codes = _judge_nominated(pod, state, cache, every=algorithm.always_check_all_predicates)
-    if nominated:
-        feasible, everywhere = apart_from(feasible, nominated, len(cache.columns)), False
-    if algorithm.percentage_of_nodes_to_score < 100:
-        enough = algorithm.behaviour.enough(cache.columns.node_count, algorithm.percentage_of_nodes_to_score)
-        feasible, listed = _sample(cache, feasible, enough)
-        everywhere = False
-    if any(check.erring for check in state.checks):
-        _raise_errors(pod, state, listed, nominated, algorithm)
-    verdicts = tuple([(check.predicate.name, check.verdict) for check in state.checks])
-    beyond = {c.predicate.name: c.unresolvable for c in state.checks if c.unresolvable is not None}
-    return Filtered(listed, feasible, everywhere, verdicts, beyond, with_nominated=nominated, nominated_codes=codes)
-
-
-def _raise_errors(pod: Pod, state: ClassState, listed: Mask, nominated: RowValues[Found], algorithm: Algorithm) -> None:
-    """Errors count where no earlier predicate has refused the node, or everywhere if all predicates always run."""
-    alive = listed.copy()
-    alive[nominated.rows] = False
-    errors: Counter[str] = Counter()
-    for check in state.checks:
-        for reason, mask in check.verdict.items():
-            if isinstance(reason, NodeError):
-                hit = mask & alive
-                errors[reason.about(pod.key)] += int(hit.sum())
-                alive = alive & ~hit
-        if check.failing is not None and not algorithm.always_check_all_predicates:
-            alive = alive & ~check.failing
-    errors = +errors
-    if errors:
-        raise SchedulingError(algorithm.behaviour.predicate_errors(errors))
-
-
-def _judge_nominated(
-    pod: Pod, state: ClassState, cache: ClusterCache, *, every: bool
-) -> tuple[RowValues[Found], RowValues[Code]]:
-    """The rows where the pod does not fit with the pods that are nominated there, and why.
-
-    Those of at least its priority count, itself excepted. Upstream: 1.16 podFitsOnNode, first pass.
-    """
-    refusals = judgements_of(state, cache).judge(pod, state.info, state.checks, None, every=every)
-    if refusals is None:
-        predicates = [check.predicate for check in state.checks]
-
-        def judge_row(there: Snapshot) -> tuple[Found, Code]:
-            found = judge(pod, state.info, there, predicates, every=every)
-            by_name = {predicate.name: predicate for predicate in predicates}
-            hopeless = any(by_name[name].unresolvable(reason) for name, reasons in found for reason in reasons)
-            return found, Code.UnschedulableAndUnresolvable if hopeless else Code.Unschedulable
-
-        refusals = judged_one_by_one(pod, cache, None, judge_row)
-    if refusals.error is not None:
-        raise SchedulingError(refusals.error[1].about(pod.key))
-    return refusals.found, refusals.codes
-
-
-def _sample(cache: ClusterCache, fitting: IntArray, enough: int) -> tuple[IntArray, Mask]:
-    """(the fitting rows met first, in tree order; the rows looked at). Upstream: 1.16 findNodesThatFit."""
-    row_of, total = cache.columns.row_of, cache.columns.node_count
-    feasible: list[int] = []
-    seen = np.zeros(len(cache.columns), np.bool_)
-    fits = np.zeros(len(seen), np.bool_)
-    fits[fitting] = True
-    for _ in range(total):
-        row = row_of[cache.tree.next()]
-        if fits[row]:
-            if len(feasible) == enough:
-                break
-            feasible.append(row)
-        seen[row] = True
-    return np.array(feasible, np.int64), seen
-
-
 FIRST_ROW: IntArray = np.zeros(1, np.int64)
+
+
+class Filtering(msgspec.Struct, frozen=True, eq=False):
+    """One attempt's checks of nodes. Upstream: 1.16 podFitsOnNode, later findNodesThatPassFilters."""
+
+    pod: Pod
+    state: ClassState
+    cache: ClusterCache
+    rules: AttemptRules
+    all_run: bool
+    """Every check is run on every node, not just until one refuses it."""
+
+    def checks(self) -> list[FitPredicate]:
+        """Those that have something to say, in order."""
+        return [check.predicate for check in self.running()]
+
+    def running(self) -> list[CheckState]:
+        """What is remembered of them."""
+        return [check for check in self.state.checks if not check.skipped]
+
+    def run(self, rows: Mask | None = None, *, every: bool = False, nominated: bool = True) -> Filtered:
+        """Judges the listed rows (of ``rows`` only, if given). every: custom checks judge all rows, not just those that
+        are left. nominated: rows are judged with the pods that are nominated there, too.
+
+        A row where a check errs does not pass; see ``raise_error``. Raises SchedulingError when one errs with pods that
+        are nominated.
+        """
+        columns, snapshot = self.cache.columns, self.cache.snapshot()
+        _, listed = columns.published
+        self.state.check(snapshot, columns.log, listed)
+        looked_at = listed if rows is None else listed & rows
+        passed = self.judged(snapshot, listed, looked_at, every=every)
+        if rows is not None:
+            passed.feasible, passed.everywhere = passed.feasible[rows[passed.feasible]], False
+        if nominated and self.rules.nominates and self.cache.nominated():
+            self._judge_nominated(passed, looked_at)
+        return passed
+
+    def judged(self, snapshot: Snapshot, listed: Mask, looked_at: Mask, *, every: bool) -> Filtered:  # noqa: ARG002
+        """What the checks say, brought up to date, apart from nominated pods. looked_at: (N,) bool."""
+        running, state = self.running(), self.state
+        verdicts = tuple([(check.predicate.name, check.verdict) for check in running])
+        hopeless = {c.predicate.name: c.unresolvable for c in running if c.unresolvable is not None}
+        return Filtered(listed, state.feasible, state.everywhere, verdicts, hopeless)
+
+    # --- nominated pods --------------------------------------------------------------------
+
+    def _judge_nominated(self, passed: Filtered, rows: Mask) -> None:
+        """Rows where the pod does not fit with the pods that are nominated there fail for that: those of at least its
+        priority, itself excepted."""
+        refusals = self.remembered_refusals(rows)
+        if refusals is None:
+            checks = self.checks()
+            refusals = judged_one_by_one(self.pod, self.cache, rows, lambda there: self.judge(there, checks))
+        if refusals.error is not None:
+            raise SchedulingError(self.rules.filter_errors([(self._text(*refusals.error), FIRST_ROW)]))
+        if refusals.found:
+            passed.with_nominated, passed.nominated_codes = refusals.found, refusals.codes
+            passed.feasible = apart_from(passed.feasible, refusals.found, len(rows))
+            passed.everywhere = False
+
+    def remembered_refusals(self, rows: Mask) -> NominatedRefusals | None:
+        """The rows that fail so, from what is remembered of the class; None: nothing can be."""
+        kept = judgements_of(self.state, self.cache)
+        return kept.judge(self.pod, self.state.info, self.running(), rows, every=self.all_run)
+
+    def judge(self, there: Snapshot, checks: Sequence[FitPredicate]) -> NominatedJudgement:
+        """What checks say of a snapshot of one row."""
+        return judge(self.state.info, there, checks, every=self.all_run)
+
+    # --- errors ----------------------------------------------------------------------------
+
+    def raise_error(self, passed: Filtered, rows: Mask | None) -> None:
+        """Raises SchedulingError when a check erred on a row that was looked at (of ``rows`` only, if given), and that
+        no earlier one has refused."""
+        if not self.may_err():
+            return
+        alive = passed.listed.copy() if rows is None else passed.listed & rows
+        alive[passed.with_nominated.rows] = False
+        errors: list[tuple[str, IntArray]] = []
+        for name, verdict in passed.verdicts:
+            for reason, mask in verdict.items():
+                if isinstance(reason, NodeError):
+                    hit = (mask & alive).nonzero()[0]
+                    alive[hit] = False
+                    if len(hit):
+                        errors.append((self._text(name, reason), hit))
+            refused = None if self.all_run else failing(verdict)
+            if refused is not None:
+                alive &= ~refused
+        if errors:
+            raise SchedulingError(self.rules.filter_errors(errors))
+
+    def may_err(self) -> bool:
+        """Whether some check may have erred."""
+        return any(check.erring for check in self.state.checks)
+
+    def _text(self, check: str, error: NodeError) -> str:
+        return self.rules.filter_error(check, self.pod.metadata.name, error.about(self.pod.key))
 
 
 Scores: TypeAlias = IntArray | int
@@ -177,9 +202,14 @@ class Scored(msgspec.Struct, eq=False):
     """Before they were normalised, where the release keeps these."""
 
 
-def weighted_sum(given: Iterable[tuple[Scores, int]], size: int, constant: int = 0) -> IntArray:
-    """(n,) int64: the sum of scores times their weights, and a constant, wrapping at 64 bits."""
+RawAndReduced = tuple[Scores, Scores]
+"""A rule's scores of the rows that fit before they were normalised, and after."""
+
+
+def weighted_sum(given: Iterable[tuple[Scores, int]], size: int) -> IntArray:
+    """(n,) int64: the sum of scores times their weights, wrapping at 64 bits."""
     totals: IntArray | None = None
+    constant = 0
     for scores, weight in given:
         if isinstance(scores, int):
             constant += weight * scores
@@ -191,39 +221,68 @@ def weighted_sum(given: Iterable[tuple[Scores, int]], size: int, constant: int =
     return totals + np.int64(wrap(constant))
 
 
-def prioritize(
-    state: ClassState,
-    snapshot: Snapshot,
-    filtered: Filtered,
-    algorithm: Algorithm,
-    log: ChangeLog,
-    views: Mapping[str, SeenNodes] = FrozenMap(),
-) -> Scored:
-    """Scores of every priority and their weighted sum, wrapping at 64 bits, over the feasible rows.
+class Scoring(msgspec.Struct, frozen=True, eq=False):
+    """One attempt's scores of the nodes that fit. Upstream: 1.16 PrioritizeNodes, later prioritizeNodes."""
 
-    Without any priority every node scores 1, or 0 when extenders follow. views: priority → the feasible nodes as it
-    reads them, where ``snapshot`` has them otherwise. Upstream: 1.16 PrioritizeNodes.
-    """
-    state.score(snapshot, log)
-    feasible = None if filtered.everywhere else filtered.feasible
-    view = snapshot if feasible is None else snapshot.take(feasible)
-    scored, given = Scored(), []
-    for priority in algorithm.priorities:
-        name = priority.config.name
-        scores: Scores | None = state.constants.get(name)
-        if name in views and scores is None:
-            pod, nodes = views[name]
-            scores = priority.config.raw_and_final(pod, nodes, priority.config.map(pod, nodes))[1]
-        if scores is None:
-            scores = reduced(state.info, state.scores[name], view, feasible)
-        scored.scores[name] = scores
-        given.append((scores, priority.weight))
-    scored.totals = weighted_sum(given, len(view), 0 if algorithm.priorities or algorithm.extenders else 1)
-    return scored
+    state: ClassState
+    weights: Mapping[str, int]
+    """Rule → its weight, of all that may score, in order."""
+    rules: AttemptRules
+    snapshot: Snapshot
+    view: Snapshot
+    """Over exactly the nodes that fit."""
+    feasible: IntArray | None
+    """(n,) the rows of the nodes that fit; None: all rows there are."""
+    nothing: int
+    """What every node has where no rule scores; 0: extenders do."""
+    views: Mapping[str, SeenNodes] = FrozenMap()
+    """Rule → the nodes that fit as it reads them, where ``view`` has them otherwise."""
 
+    def run(self, log: ChangeLog) -> Scored:
+        """Scores of every rule and their weighted sum, wrapping at 64 bits. Raises SchedulingError with the release's
+        text when a rule fails."""
+        if self.nothing and not self.weights:
+            return Scored(np.full(len(self.view), self.nothing, np.int64))
+        asked = self.asked(log)
+        if not self.state.scores.keys() <= self.views.keys():
+            self._refresh(log)
+        scored, given = Scored(), []
+        for name in asked:
+            raw, final = self.one(name)
+            scored.scores[name] = final
+            if self.rules.keeps_raws:
+                scored.raws[name] = raw
+            given.append((final, self.weights[name]))
+        scored.totals = weighted_sum(given, len(self.view))
+        return scored
 
-RawAndReduced = tuple[Scores, Scores]
-"""A rule's scores of the rows that fit before they were normalised, and after."""
+    def asked(self, log: ChangeLog) -> Iterable[str]:  # noqa: ARG002
+        """The rules that score this time."""
+        return self.weights
+
+    def _refresh(self, log: ChangeLog) -> None:
+        """Brings what is remembered of rules over columns up to date."""
+        try:
+            self.state.score(self.snapshot, log)
+        except PriorityError as error:
+            raise self._failed(next(name for name, s in self.state.scores.items() if s.failed), error) from error
+
+    def one(self, name: str) -> RawAndReduced:
+        """One rule's scores, and what they were before they were normalised."""
+        constant = self.state.constants.get(name)
+        if constant is not None:
+            return constant, constant
+        score, info = self.state.scores[name], self.state.info
+        try:
+            if name in self.views:
+                pod, nodes = self.views[name]
+                return normalised(score.config, pod, nodes, score.config.map(pod, nodes))
+            return raw_and_reduced(info, score, self.view, self.feasible)
+        except PriorityError as error:
+            raise self._failed(name, error) from error
+
+    def _failed(self, name: str, error: PriorityError) -> SchedulingError:
+        return SchedulingError(self.rules.score_error(name, error, len(self.view)))
 
 
 def raw_and_reduced(info: PodInfo, score: ScoreState, view: Snapshot, feasible: IntArray | None) -> RawAndReduced:

@@ -10,7 +10,6 @@ import numpy as np
 
 from clusterstate.cache import ClusterCache
 from clusterstate.changes import BY_ROW, Reads, flags_of
-from clusterstate.errors import SchedulingError
 from clusterstate.growable import Growable, IntArray, Mask
 from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
@@ -104,26 +103,6 @@ def nominated_changes(pod: Pod, row: int, cache: ClusterCache) -> list[PodChange
     ]
 
 
-def judge(
-    pod: Pod, info: PodInfo, snapshot: Snapshot, predicates: Sequence[FitPredicate], *, every: bool = False
-) -> Found:
-    """The reasons on a snapshot of one row: the first failing predicate's, or all; () when the pod fits.
-
-    Raises SchedulingError when a predicate errs.
-    """
-    refusals: list[tuple[str, tuple[str, ...]]] = []
-    for predicate in predicates:
-        reasons = [reason for reason, mask in predicate.check(info, snapshot).items() if mask[0]]
-        for reason in reasons:
-            if isinstance(reason, NodeError):
-                raise SchedulingError(reason.about(pod.key))
-        if reasons:
-            refusals.append((predicate.name, tuple(reasons)))
-            if not every:
-                break
-    return tuple(refusals)
-
-
 class NominatedJudgement(msgspec.Struct, frozen=True):
     """What predicates say of one row."""
 
@@ -134,8 +113,47 @@ class NominatedJudgement(msgspec.Struct, frozen=True):
     error: tuple[str, NodeError] | None = None
     """(predicate, error) of the first that errs; nothing after it counts."""
 
+    @property
+    def fits(self) -> bool:
+        """Whether no predicate refuses the row, or errs."""
+        return not self.found and self.error is None
+
 
 FITS = NominatedJudgement()
+
+CodeOf = Callable[[FitPredicate, PodInfo, Snapshot, Verdict], Code]
+
+
+def refusal_code(predicate: FitPredicate, info: PodInfo, snapshot: Snapshot, verdict: Verdict) -> Code:
+    """With which code a predicate refuses the one row of a snapshot. verdict: what it said."""
+    hopeless = unresolvable(predicate, info, snapshot, verdict, failing(verdict))
+    bad = hopeless is not None and bool(hopeless[0])
+    return Code.UnschedulableAndUnresolvable if bad else Code.Unschedulable
+
+
+def judge(
+    info: PodInfo,
+    snapshot: Snapshot,
+    predicates: Iterable[FitPredicate],
+    *,
+    every: bool = False,
+    code_of: CodeOf = refusal_code,
+) -> NominatedJudgement:
+    """Of a snapshot of one row. every: all are run, not just until one fails. code_of: see ``refusal_code``."""
+    out = FITS
+    for predicate in predicates:
+        verdict = predicate.check(info, snapshot)
+        reasons = tuple([reason for reason, mask in verdict.items() if mask[0]])
+        if not reasons:
+            continue
+        error = next((reason for reason in reasons if isinstance(reason, NodeError)), None)
+        if error is not None:
+            return NominatedJudgement(error=(predicate.name, error))
+        code = max(out.code, code_of(predicate, info, snapshot, verdict))
+        out = NominatedJudgement((*out.found, (predicate.name, reasons)), code)
+        if not every:
+            break
+    return out
 
 
 def judge_rows(
@@ -200,22 +218,21 @@ class NominatedRefusals(msgspec.Struct, frozen=True, eq=False):
 
 
 def judged_one_by_one(
-    pod: Pod, cache: ClusterCache, rows: Mask | None, judge_row: Callable[[Snapshot], tuple[Found, Code]]
+    pod: Pod, cache: ClusterCache, rows: Mask, judge_row: Callable[[Snapshot], NominatedJudgement]
 ) -> NominatedRefusals:
-    """The same of the rows given, (N,) bool, or all, where rules look further than one row.
-
-    judge_row: why the pod does not fit on a snapshot of one row, and with which code.
-    """
+    """The same of the rows given, (N,) bool, where rules look further than one row. judge_row: of a snapshot of one."""
     refusals: dict[int, Found] = {}
     codes: dict[int, Code] = {}
     for name in cache.nominated():
         row = cache.columns.row_of.get(name)
-        if row is None or cache.columns.nodes[row] is None or (rows is not None and not rows[row]):
+        if row is None or cache.columns.nodes[row] is None or not rows[row]:
             continue
         if changes := nominated_changes(pod, row, cache):
-            why, code = judge_row(cache.snapshot().take(np.array([row])).what_if(changes))
-            if why:
-                refusals[row], codes[row] = why, code
+            judgement = judge_row(cache.snapshot().take(np.array([row])).what_if(changes))
+            if judgement.error is not None:
+                return NominatedRefusals(error=judgement.error)
+            if judgement.found:
+                refusals[row], codes[row] = judgement.found, judgement.code
     return NominatedRefusals(row_values(refusals), row_values(codes))
 
 
@@ -246,9 +263,9 @@ class KeptJudgements:
         self._number_of: dict[tuple[Found, Code], int] = {}
 
     def judge(
-        self, pod: Pod, info: PodInfo, checks: Sequence[CheckState], rows: Mask | None, *, every: bool
+        self, pod: Pod, info: PodInfo, checks: Sequence[CheckState], rows: Mask, *, every: bool
     ) -> NominatedRefusals | None:
-        """The rows of those given, (N,) bool, or all, where the pod does not fit; None: checks look further than
+        """The rows of those given, (N,) bool, where the pod does not fit; None: checks look further than
         one row, and nothing can be remembered. checks: up to date. every: all are run, not just until one fails; the
         same each time."""
         predicates = [check.predicate for check in checks]
@@ -277,10 +294,10 @@ class KeptJudgements:
             self._which.resize(len(self._cache.columns))
             self._todo.update(changed)
 
-    def _settle(self, pod: Pod, info: PodInfo, checks: Sequence[CheckState], rows: Mask | None, *, every: bool) -> bool:
+    def _settle(self, pod: Pod, info: PodInfo, checks: Sequence[CheckState], rows: Mask, *, every: bool) -> bool:
         """Judges what is to be judged of the rows; whether that was possible."""
         nodes = self._cache.columns.nodes
-        now = [row for row in self._todo if nodes[row] is not None and (rows is None or rows[row])]
+        now = [row for row in self._todo if nodes[row] is not None and rows[row]]
         added = {row: changes for row in sorted(now) if (changes := nominated_changes(pod, row, self._cache))}
         judged: dict[int, NominatedJudgement] = dict.fromkeys(now, FITS)
         judged.update((row, FITS) for row in self._todo if nodes[row] is None)
@@ -314,14 +331,13 @@ class KeptJudgements:
             self._codes.append(judgement.code)
         return number
 
-    def _within(self, rows: Mask | None) -> NominatedRefusals:
-        erring = {row: error for row, error in self._erring.items() if rows is None or rows[row]}
+    def _within(self, rows: Mask) -> NominatedRefusals:
+        erring = {row: error for row, error in self._erring.items() if rows[row]}
         if erring:
             order = map(self._cache.columns.row_of.get, self._cache.nominated())
             return NominatedRefusals(error=next(erring[row] for row in order if row in erring))
         which: IntArray = self._which.view
-        refused: Mask = which > 0
-        (at,) = (refused if rows is None else refused & rows).nonzero()
+        (at,) = ((which > 0) & rows).nonzero()
         numbers = which[at]
         return NominatedRefusals(RowValues(at, numbers, self._found), RowValues(at, numbers, self._codes))
 

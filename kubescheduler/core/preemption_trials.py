@@ -16,7 +16,7 @@ from clusterstate.hypothetical import PodsByImportance, RowOverlay
 from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import PodChange, Snapshot
-from kubescheduler.core.nominated import Found, judge, nominated_changes
+from kubescheduler.core.nominated import FITS, NominatedJudgement, judge, nominated_changes
 from predicates.types import FitPredicate, failing
 
 
@@ -103,16 +103,15 @@ class RowTrial:
         snapshot = self._attempt.cache.snapshot()
         for at in np.flatnonzero(where).tolist():
             here = snapshot.take(np.array([self._rows[at]]))
-            try:
-                out[at] = not self._found(here, self._changes[at], self._nominated[at])
-            except SchedulingError:
-                continue
+            out[at] = self._judged(here, self._changes[at], self._nominated[at]).fits
         return out
 
-    def _found(self, here: Snapshot, changes: Sequence[PodChange], nominated: Sequence[PodChange]) -> Found:
-        pod, info, predicates = self._attempt.pod, self._attempt.info, self._attempt.predicates
-        refusals = judge(pod, info, here.what_if((*changes, *nominated)), predicates) if nominated else ()
-        return refusals or judge(pod, info, here.what_if(changes), predicates)
+    def _judged(
+        self, here: Snapshot, changes: Sequence[PodChange], nominated: Sequence[PodChange]
+    ) -> NominatedJudgement:
+        info, predicates = self._attempt.info, self._attempt.predicates
+        judged = judge(info, here.what_if((*changes, *nominated)), predicates) if nominated else FITS
+        return judge(info, here.what_if(changes), predicates) if judged.fits else judged
 
     def refusals(self) -> Counter[str]:
         """See BatchTrial."""
@@ -120,7 +119,10 @@ class RowTrial:
         snapshot = self._attempt.cache.snapshot()
         for at, row in enumerate(self._rows):
             here = snapshot.take(np.array([row]))
-            for _, reasons in self._found(here, self._changes[at], self._nominated[at]):
+            judged = self._judged(here, self._changes[at], self._nominated[at])
+            if judged.error is not None:
+                raise SchedulingError(judged.error[1].about(self._attempt.pod.key))
+            for _, reasons in judged.found:
                 counts.update(reasons)
         return counts
 

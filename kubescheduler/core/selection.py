@@ -1,11 +1,15 @@
-"""Which of the nodes with the highest total is chosen."""
+"""Which nodes are looked at, and which of those with the highest total is chosen."""
 
 from __future__ import annotations
 
 import random
 from typing import Protocol
 
-from clusterstate.growable import IntArray
+import msgspec
+import numpy as np
+
+from clusterstate.cache import ClusterCache
+from clusterstate.growable import IntArray, Mask
 
 
 class TieBreak(Protocol):
@@ -91,3 +95,67 @@ def nodes_to_find(nodes: int, percentage: int) -> int:
     if percentage <= 0:
         percentage = max(5, 50 - nodes // 125)
     return max(100, nodes * percentage // 100)
+
+
+def wanted_1_36(nodes: int, percentage: int) -> int:
+    """As ``nodes_to_find``, without a limit on the percentage. Upstream: 1.36 numFeasibleNodesToFind."""
+    if nodes < 100:
+        return nodes
+    if percentage <= 0:
+        percentage = max(5, 50 - nodes // 125)
+    return max(100, nodes * percentage // 100)
+
+
+# --- which nodes are looked at --------------------------------------------------------------------
+
+
+class NodeWalk(Protocol):
+    """In which order nodes are looked at, from attempt to attempt."""
+
+    def sample(self, cache: ClusterCache, fits: Mask, among: Mask | None, wanted: int) -> tuple[IntArray, Mask]:
+        """((k,) rows that fit, in the order in which they were met, at most ``wanted``; (N,) bool the rows looked at).
+
+        fits: (N,) bool. among: (N,) bool, the rows that there are for the pod; None: all.
+        """
+
+
+class TreeWalk:
+    """Zone by zone, from where the last attempt ended. Upstream: 1.16 findNodesThatFit."""
+
+    def sample(self, cache: ClusterCache, fits: Mask, among: Mask | None, wanted: int) -> tuple[IntArray, Mask]:  # noqa: ARG002
+        """See NodeWalk; the walk ends before the fitting node that is one too many."""
+        row_of, feasible = cache.columns.row_of, list[int]()
+        seen = np.zeros(len(fits), np.bool_)
+        for _ in range(cache.columns.node_count):
+            row = row_of[cache.tree.next()]
+            if fits[row]:
+                if len(feasible) == wanted:
+                    break
+                feasible.append(row)
+            seen[row] = True
+        return np.array(feasible, np.int64), seen
+
+
+class ListWalk(msgspec.Struct):
+    """Along the node list, from where the last attempt ended. Upstream: 1.18 and later findNodesThatPassFilters."""
+
+    next_start: int = 0
+
+    def sample(self, cache: ClusterCache, fits: Mask, among: Mask | None, wanted: int) -> tuple[IntArray, Mask]:
+        """See NodeWalk; ``advance`` says where it ended."""
+        order = cache.listed_rows()
+        if among is not None:
+            order = order[among[order]]
+        seen = np.zeros(len(fits), np.bool_)
+        if not len(order):
+            return np.zeros(0, np.int64), seen
+        start = self.next_start % len(order)
+        rows = np.concatenate((order[start:], order[:start]))
+        passing = np.flatnonzero(fits[rows])
+        end = len(rows) if len(passing) < wanted else int(passing[wanted - 1]) + 1
+        seen[rows[:end]] = True
+        return rows[passing[:wanted]], seen
+
+    def advance(self, seen: int, nodes: int) -> None:
+        """After an attempt in which so many of the nodes passed or got a status."""
+        self.next_start = (self.next_start + seen) % max(nodes, 1)

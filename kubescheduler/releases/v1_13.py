@@ -191,7 +191,7 @@ LEGACY = replace(
     behaviour=LegacyBehaviour(
         places=AnsweredRows1_16,
         upstream_tie=InTurnTie,
-        enough=nodes_to_find_1_13,
+        wanted=nodes_to_find_1_13,
         order=by_priority,
         preemption=PREEMPTION_1_13,
     ),

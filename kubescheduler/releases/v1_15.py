@@ -85,7 +85,7 @@ CHANGES = (
         "percentage-of-nodes-to-score-adapts",
         "A percentage of nodes to score of 0 follows from the number of nodes; before, it meant all of them.",
         ChangeKind.CONFIGURATION,
-        edits.behaviour(enough=nodes_to_find),
+        edits.behaviour(wanted=nodes_to_find),
     ),
     change(
         "preemption-prefers-the-latest-start",

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from clusterstate.manifests.api_checks import CHECKS_1_20
 from clusterstate.manifests.fields import Accepted
 from clusterstate.node_order import zone_key_stable
-from clusterstate.volumes.claims import missing_claim_error
 from kubescheduler.config.component_format import ComponentFormat
 from kubescheduler.config.config_schema import V1ALPHA1, V1ALPHA2
 from kubescheduler.config.format_1_20 import (
@@ -34,8 +33,7 @@ from kubescheduler.config.policy_1_20_plugins import (
     hard_weight_error_1_20,
 )
 from kubescheduler.config.v1alpha1 import lifted_v1alpha1
-from kubescheduler.core.filter_results import fit_error_1_16
-from kubescheduler.core.selection import ReservoirTie, nodes_to_find
+from kubescheduler.core.selection import ReservoirTie
 from kubescheduler.core.status import REJECTED_1_20
 from kubescheduler.extender.wire import not_among_asked, only_200_lower_case
 from kubescheduler.framework.contract.profile import Point
@@ -44,7 +42,6 @@ from kubescheduler.framework.deciding.find_nodes import (
     FrameworkDecisionRules,
     narrow_1_20,
     never_alone,
-    note_1_20,
     nothing_outside,
 )
 from kubescheduler.framework.deciding.opportunistic_batch import no_batching
@@ -252,15 +249,10 @@ DECIDING = FrameworkDecisionRules(
     filter_error=filter_failed_1_20,
     pre_score_skips=frozenset(),
     collect=collect_1_20,
-    note=note_1_20,
-    appends=True,
-    fit_error=fit_error_1_16,
-    wanted=nodes_to_find,
     nominated_first=never_alone,
     empties=False,
     one_is_enough=False,
     batching=no_batching,
-    waits=missing_claim_error,
     reports_post_filter=False,
 )
 

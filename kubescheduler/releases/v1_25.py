@@ -19,10 +19,11 @@ from clusterstate.usage import account_1_20
 from kubescheduler.config.config_schema import V1, V1BETA2, V1BETA3
 from kubescheduler.config.format_1_36 import GONE, errors_1_25
 from kubescheduler.config.gates import ALPHA, BETA_OFF, ELSEWHERE_1_36, LOCKED
+from kubescheduler.core.extender_calls import note_1_36
+from kubescheduler.core.selection import wanted_1_36
 from kubescheduler.core.status import REJECTED_1_36
 from kubescheduler.extender.wire import as_told
 from kubescheduler.framework.contract.profile import Point
-from kubescheduler.framework.deciding.find_nodes import note_1_36, wanted_1_36
 from kubescheduler.framework.deciding.post_filter_plugins import collect_1_36
 from kubescheduler.framework.deciding.score_plugins import HeapTie
 from kubescheduler.framework.plugins import (

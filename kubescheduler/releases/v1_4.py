@@ -28,10 +28,10 @@ from kubescheduler.config.policy_1_16 import (
 )
 from kubescheduler.core.algorithm import (
     LegacyBehaviour,
-    never_waits,
-    predicate_errors_1_4,
-    priority_error_1_4,
+    every_error_1_4,
     scheduler_of_1_4,
+    score_error_1_4,
+    unexpected_1_4,
 )
 from kubescheduler.core.filter_results import fit_error_1_4
 from kubescheduler.core.selection import RoundRobinTie
@@ -201,9 +201,10 @@ LEGACY = LegacyRules(
     gated_predicates=frozenset(),
     gated_priorities=frozenset(),
     behaviour=LegacyBehaviour(
-        waits=never_waits,
-        predicate_errors=predicate_errors_1_4,
-        priority_error=priority_error_1_4,
+        waits=None,
+        filter_error=unexpected_1_4,
+        filter_errors=every_error_1_4,
+        score_error=score_error_1_4,
         fit_error=fit_error_1_4,
         upstream_tie=RoundRobinTie,
         scores_single=True,

@@ -29,7 +29,7 @@ from kubescheduler.framework.deciding.opportunistic_batch import (
     TurnNumbers,
 )
 from kubescheduler.framework.deciding.profile_attempt import FrameworkScheduler
-from kubescheduler.framework.deciding.score_plugins import EVERY_NODE, HeapTie, heap_root
+from kubescheduler.framework.deciding.score_plugins import HeapTie, heap_root
 
 
 def placed_in_bulk(  # noqa: PLR0911
@@ -49,7 +49,7 @@ def placed_in_bulk(  # noqa: PLR0911
         priorities = _scoring(host, pods[0], alike.state, snapshot)
         if priorities is None:
             return None
-        ready = ReadyRun.of(host.cache, alike, priorities, 0 if host.compiled.scores else EVERY_NODE)
+        ready = ReadyRun.of(host.cache, alike, priorities, 0 if host.compiled.scores else 1)
     except SchedulingError:
         return None
     if ready is None:
@@ -104,8 +104,7 @@ def _choose(host: FrameworkScheduler, ready: ReadyRun) -> Placings:
         return ready.choose(host.tie_break)
     fits = np.zeros(len(host.cache.columns), np.bool_)
     fits[ready.feasible] = True
-    order = host.cache.listed_rows()
-    shown, _ = host.sampler.sample(order, fits, len(order))
+    shown, _ = host.walk.sample(host.cache, fits, None, len(fits))
 
     def root(_: IntArray, totals: IntArray) -> int:
         return heap_root(totals)

@@ -1,31 +1,28 @@
-"""Finding: the nodes that one pod may go to, by PreFilter, Filter and extenders."""
+"""PreFilter: which nodes its plugins leave to look at; and how a release goes about an attempt by plugins."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
-import numpy as np
 
 from clusterstate.changes import ChangeLog
-from clusterstate.cluster_objects import ClusterObjects
-from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import Pod
-from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from kubescheduler.core.extender_calls import Extender, ExtenderTrace, FilterAnswer, filter_with_extenders
-from kubescheduler.core.filter_results import FilterResults
+from kubescheduler.core.algorithm import AttemptRules, NodeErrors, first_error_1_18
+from kubescheduler.core.extender_calls import SnapshotRows
 from kubescheduler.core.pod_classes import ClassState
+from kubescheduler.core.selection import ListWalk, NodeWalk
 from kubescheduler.core.status import REJECTED_1_20, Code, Status
 from kubescheduler.extender.answers import AnsweredRows, node_not_found
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.frame import Frame
-from kubescheduler.framework.contract.runs import Names, PreFilterOutcome, failed
+from kubescheduler.framework.contract.runs import Names, PreFilterOutcome, failed, score_failed
 from kubescheduler.framework.deciding.adapters import SKIP, ask_pre_filter, rejection
 from kubescheduler.framework.deciding.compiled_profile import Compiled
-from kubescheduler.framework.deciding.filter_plugins import ErrorText
 from kubescheduler.framework.deciding.opportunistic_batch import OpportunisticBatch
 from kubescheduler.framework.deciding.post_filter_plugins import Collect
+from priorities.types import PriorityError
 
 Answer = tuple[Status | None, Names | None]
 """(status, None: Success; the node names that alone may be considered, None: all)."""
@@ -124,96 +121,18 @@ def outside_1_32(by: Sequence[str]) -> Status:
     return Status.unresolvable(f"node(s) didn't satisfy plugin(s) [{' '.join(by)}]")
 
 
-def wanted_1_36(nodes: int, percentage: int) -> int:
-    """As ``nodes_to_find``, without a limit on the percentage. Upstream: 1.36 numFeasibleNodesToFind."""
-    if nodes < 100:
-        return nodes
-    if percentage <= 0:
-        percentage = max(5, 50 - nodes // 125)
-    return max(100, nodes * percentage // 100)
-
-
-class Sampler(msgspec.Struct):
-    """Where the next attempt begins to look."""
-
-    next_start: int = 0
-
-    def sample(self, order: IntArray, fits: Mask, wanted: int) -> tuple[IntArray, Mask]:
-        """((k,) rows that pass, in the order they were met, (N,) bool the rows looked at).
-
-        order: (n,) the rows in the order of the node list, of which ``next_start`` is the first to be looked at.
-        """
-        seen = np.zeros(len(fits), np.bool_)
-        if not len(order):
-            return np.zeros(0, np.int64), seen
-        start = self.next_start % len(order)
-        rows = np.concatenate((order[start:], order[:start]))
-        passing = np.flatnonzero(fits[rows])
-        end = len(rows) if len(passing) < wanted else int(passing[wanted - 1]) + 1
-        seen[rows[:end]] = True
-        return rows[passing[:wanted]], seen
-
-    def advance(self, seen: int, nodes: int) -> None:
-        """After an attempt in which so many of the nodes passed or got a status."""
-        self.next_start = (self.next_start + seen) % max(nodes, 1)
-
-
 SCALE = 10
 """An extender scores 0–10, a plugin 0–100."""
 
-Refused = dict[str, Status]
-Note = Callable[[Refused, FilterAnswer], None]
-"""Writes what an answer says of failed nodes into the statuses."""
+
+def answered_rows(snapshot: Snapshot) -> AnsweredRows:
+    """The rows of nodes and of those that extenders answer."""
+    return AnsweredRows(snapshot, node_not_found)
 
 
-def note_1_20(refused: Refused, answer: FilterAnswer) -> None:
-    """A message is added to the status that a node has."""
-    for name, message in answer.failed.items():
-        before = refused.get(name)
-        reasons = (message,) if before is None else (*before.reasons, message)
-        refused[name] = Status(Code.Unschedulable if before is None else before.code, reasons)
-
-
-def note_1_36(refused: Refused, answer: FilterAnswer) -> None:
-    """The last word counts, and what cannot be mended goes before what just failed."""
-    for name, message in answer.failed.items():
-        refused[name] = Status.unschedulable(message)
-    for name, message in answer.unresolvable.items():
-        refused[name] = Status.unresolvable(message)
-
-
-class LeftByExtenders(msgspec.Struct, frozen=True, eq=False):
-    """What extenders' filters leave of the nodes."""
-
-    feasible: IntArray
-    """(n,) the rows that are left, in the order of the last answer."""
-    emptied: bool
-    """Whether an answer came as node objects."""
-    refused: Mapping[str, Status]
-    """Node → status."""
-    traces: tuple[ExtenderTrace, ...]
-    """What each extender said."""
-    answered: AnsweredRows
-    """The answered nodes that are not, or not so, in the cluster."""
-
-
-def ask_filters(
-    pod: Pod, extenders: Sequence[Extender], snapshot: Snapshot, feasible: IntArray, note: Note
-) -> LeftByExtenders:
-    """What every interested extender's filter leaves, and says of the nodes that it refuses.
-
-    Raises SchedulingError when one that is not ignorable fails. Upstream: findNodesThatPassExtenders.
-    """
-    refused: Refused = {}
-    as_objects: list[bool] = []
-
-    def hear(answer: FilterAnswer) -> None:
-        note(refused, answer)
-        as_objects.append(answer.as_objects)
-
-    answered = AnsweredRows(snapshot, node_not_found)
-    left, traces = filter_with_extenders(pod, extenders, answered, feasible, hear)
-    return LeftByExtenders(left, any(as_objects), refused, traces, answered)
+def plugin_error(plugin: str, error: PriorityError, _: int) -> str:
+    """The text for a Score plugin over columns that failed."""
+    return score_failed(plugin, error)
 
 
 def never_alone(_: Mapping[str, bool]) -> bool:
@@ -231,8 +150,8 @@ def always_alone(_: Mapping[str, bool]) -> bool:
     return True
 
 
-class FrameworkDecisionRules(msgspec.Struct, frozen=True):
-    """How one release decides, apart from plugins."""
+class FrameworkDecisionRules(AttemptRules, frozen=True, kw_only=True):
+    """How one release goes about an attempt by the plugins of a profile."""
 
     narrow: Callable[[Iterator[tuple[str, Answer]], CycleState], PreFilterOutcome]
     """What the PreFilter plugins' answers come to."""
@@ -242,20 +161,10 @@ class FrameworkDecisionRules(msgspec.Struct, frozen=True):
     """Whether a PreFilter refusal is the status of every node; otherwise no node has one."""
     rejected: frozenset[Code]
     """The codes by which a Filter refuses a node."""
-    filter_error: ErrorText
-    """The text of a Filter error."""
     pre_score_skips: frozenset[Code]
     """The codes by which PreScore says that a plugin gives no score."""
     collect: Collect
     """What the PostFilter plugins' answers come to."""
-    note: Note
-    """What an extender's filter does to statuses."""
-    appends: bool
-    """The statuses of an extender's filter are added to those of plugins; otherwise they replace them."""
-    fit_error: Callable[[FilterResults], str]
-    """The text when no node fits."""
-    wanted: Callable[[int, int], int]
-    """How many passing nodes are enough, of (nodes, percentage)."""
     nominated_first: Callable[[Mapping[str, bool]], bool]
     """Of the feature gates: whether a nominated node is tried alone before the others."""
     empties: bool
@@ -266,8 +175,9 @@ class FrameworkDecisionRules(msgspec.Struct, frozen=True):
     """What a profile keeps from one attempt for the next, of (framework, with extenders); None: nothing."""
     reports_post_filter: bool
     """The message ends in what the PostFilter plugins said, so they are always run."""
-    waits: Callable[[PodInfo, ClusterObjects], str | None] | None = None
-    """Why a pod cannot be scheduled at all yet, before any plugin is asked; None: it always can."""
-
-
-NO_ROWS: IntArray = np.zeros(0, np.int64)
+    filter_errors: Callable[[NodeErrors], str] = first_error_1_18
+    score_error: Callable[[str, PriorityError, int], str] = plugin_error
+    walk: Callable[[], NodeWalk] = ListWalk
+    places: Callable[[Snapshot], SnapshotRows] = answered_rows
+    keeps_raws: bool = True
+    extender_scale: int = SCALE

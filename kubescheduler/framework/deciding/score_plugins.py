@@ -1,12 +1,11 @@
-"""Score: what every plugin gives the nodes that pass, before and after it is normalised, and the weighted sums."""
+"""Score: PreScore and custom plugins, nodes that look empty, and 1.36's choice among equal totals by a heap."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from clusterstate.changes import ChangeLog
@@ -15,69 +14,43 @@ from clusterstate.growable import IntArray
 from clusterstate.objects import Pod
 from clusterstate.pod_counts import Tally
 from clusterstate.snapshot import Snapshot
-from kubescheduler.core.filter_and_score import Scored, Scores, normalised, raw_and_reduced, weighted_sum
-from kubescheduler.core.pod_classes import ClassState, PreAnswer
+from kubescheduler.core.filter_and_score import Scored, Scores, Scoring
+from kubescheduler.core.pod_classes import PreAnswer
 from kubescheduler.core.status import Code, Status, is_success
 from kubescheduler.framework.contract.custom_plugins import refuse_score
 from kubescheduler.framework.contract.cycle_state import CycleState
-from kubescheduler.framework.contract.runs import Laps, failed, out_of_range, score_failed
+from kubescheduler.framework.contract.runs import Laps, failed, out_of_range
 from kubescheduler.framework.deciding.adapters import ask_pre_score, normalize_rows, score_rows
 from kubescheduler.framework.deciding.compiled_profile import Compiled
 from priorities.types import MAX_NODE_SCORE, PriorityError
 
-EVERY_NODE = 1
-"""What a node scores when nothing scores at all."""
 
-
-class Scoring(msgspec.Struct, frozen=True, eq=False):
+class PluginScoring(Scoring, frozen=True, eq=False, kw_only=True):
     """One attempt's PreScore and Score plugins over the nodes that pass."""
 
     pod: Pod
-    state: ClassState
     compiled: Compiled
     cycle: CycleState
-    snapshot: Snapshot
-    view: Snapshot
-    """Over exactly the nodes that pass."""
-    feasible: IntArray | None
-    """The rows of the nodes that pass; None: all rows there are."""
-    skips: frozenset[Code] = frozenset({Code.Skip})
+    skips: frozenset[Code]
     """The codes by which PreScore says that the plugin gives no score."""
-    laps: Laps | None = None
+    laps: Laps | None
     """What times the points; None where nothing is measured."""
 
     def run(self, log: ChangeLog) -> Scored:
-        """Raises SchedulingError with the release's text when a plugin fails."""
-        compiled = self.compiled
-        if not compiled.scores and not compiled.algorithm.extenders:
-            return Scored(np.full(len(self.view), EVERY_NODE, np.int64))
+        """See Scoring."""
+        scored = super().run(log)
+        if self.laps is not None:
+            self.laps.end()
+        return scored
+
+    def asked(self, log: ChangeLog) -> Iterable[str]:
+        """The plugins that PreScore leaves."""
         if self.laps is not None:
             self.laps.end(then="PreScore")
         skipped = self._pre_score(log)
         if self.laps is not None:
             self.laps.end(then="Score")
-        emptied = isinstance(self.view, EmptiedNodes)
-        if not emptied:
-            self._score(log)
-        scored = Scored()
-        given = []
-        for name in compiled.scores:
-            if name in skipped:
-                continue
-            scored.raws[name], scored.scores[name] = self._one(name, emptied=emptied)
-            given.append((scored.scores[name], compiled.weights[name]))
-        scored.totals = weighted_sum(given, len(self.view))
-        if self.laps is not None:
-            self.laps.end()
-        return scored
-
-    def _score(self, log: ChangeLog) -> None:
-        """Brings what is remembered of plugins over columns up to date."""
-        try:
-            self.state.score(self.snapshot, log)
-        except PriorityError as error:
-            name = next(name for name, score in self.state.scores.items() if score.failed)
-            raise SchedulingError(score_failed(name, error)) from error
+        return [name for name in self.weights if name not in skipped]
 
     def _pre_score(self, log: ChangeLog) -> set[str]:
         """The plugins that have nothing to score."""
@@ -104,22 +77,9 @@ class Scoring(msgspec.Struct, frozen=True, eq=False):
         except PriorityError as error:
             raise SchedulingError(failed("PreScore", asked.name, Status.failure(str(error))).message) from error
 
-    def _one(self, name: str, *, emptied: bool) -> tuple[Scores, Scores]:
-        """(raw, final): of a plugin over columns from what is remembered, or anew over nodes that look empty."""
-        if name in self.compiled.own_scores:
-            return self._own(name)
-        constant = self.state.constants.get(name)
-        if constant is not None:
-            return constant, constant
-        score = self.state.scores[name]
-        try:
-            if emptied:
-                return normalised(
-                    score.config, self.state.info, self.view, score.config.map(self.state.info, self.view)
-                )
-            return raw_and_reduced(self.state.info, score, self.view, self.feasible)
-        except PriorityError as error:
-            raise SchedulingError(score_failed(name, error)) from error
+    def one(self, name: str) -> tuple[Scores, Scores]:
+        """See Scoring; custom plugins are called."""
+        return self._own(name) if name in self.compiled.own_scores else super().one(name)
 
     def _own(self, name: str) -> tuple[IntArray, IntArray]:
         plugin = self.compiled.own_scores[name]

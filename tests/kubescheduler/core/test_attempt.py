@@ -26,7 +26,14 @@ from clusterstate.objects import (
     Requirement,
     Taint,
 )
-from kubescheduler.core.algorithm import Algorithm, WeightedPriority, predicate_errors_1_4, predicate_errors_1_16
+from kubescheduler.core.algorithm import (
+    Algorithm,
+    WeightedPriority,
+    counted_errors_1_16,
+    every_error_1_4,
+    first_error_1_18,
+    unexpected_1_4,
+)
 from kubescheduler.core.attempt import GenericScheduler
 from kubescheduler.core.nominated import KeptJudgements, RowWatch
 from kubescheduler.core.pod_classes import CheckState, ClassState, ScoreState
@@ -380,11 +387,12 @@ def test_errors_of_priorities_come_once_for_each_feasible_node() -> None:
 
 
 def test_how_errors_are_joined() -> None:
-    """1.4 repeats, 1.16 counts."""
-    errors = {"x": 2, "y": 1}
-    wrapped = [f"SchedulerPredicates failed due to {e}, which is unexpected." for e in ("x", "x", "y")]
-    assert predicate_errors_1_4(errors) == f"[{', '.join(wrapped)}]"
-    assert predicate_errors_1_16(errors) == "[x (repeated 2 times), y]"
+    """1.4 repeats, 1.16 counts, 1.18 tells the first node's."""
+    errors = [("x", np.array([1, 3])), ("y", np.array([0]))]
+    assert every_error_1_4(errors) == "[x, x, y]"
+    assert counted_errors_1_16(errors) == "[x (repeated 2 times), y]"
+    assert first_error_1_18(errors) == "y"
+    assert unexpected_1_4("Check", "pod", "x") == "SchedulerPredicates failed due to x, which is unexpected."
 
 
 def test_ties_go_round_by_descending_name() -> None:

@@ -22,7 +22,7 @@ from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.handle import Services
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.contract.runs import PreFilterOutcome
-from kubescheduler.framework.deciding.filter_plugins import Filtering
+from kubescheduler.framework.deciding.filter_plugins import PluginFiltering
 from kubescheduler.framework.deciding.find_nodes import answers, outside_1_32
 from kubescheduler.framework.deciding.profile_attempt import FrameworkScheduler
 from kubescheduler.framework.framework_runtime import Framework
@@ -395,13 +395,16 @@ def judged_by_columns(framework: Framework, cache: ClusterCache, pod: Pod, there
     narrowed = rules.narrow(answers(pod, state, scheduler.compiled, cycle, snapshot, log), cycle)
     if narrowed.status is not None:
         return None
-    filtering = Filtering.of(pod, state, scheduler.compiled, cycle, cache, rules.filter_error, rules.rejected)
+    filtering = PluginFiltering.of(pod, state, cache, rules, scheduler.compiled, cycle)
     state.check(snapshot, log, cache.columns.published[1])
     try:
-        found, code = filtering.judge(there, filtering.checks())
+        judged = filtering.judge(there, filtering.checks())
     except SchedulingError as error:
         return Code.Error, (str(error),)
-    return code, tuple(reason for _, reasons in found for reason in reasons)
+    if judged.error is not None:
+        plugin, error_text = judged.error
+        return Code.Error, (rules.filter_error(plugin, pod.metadata.name, error_text.about(pod.key)),)
+    return judged.code, tuple(reason for _, reasons in judged.found for reason in reasons)
 
 
 @CASES

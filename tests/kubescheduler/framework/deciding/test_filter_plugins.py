@@ -11,11 +11,12 @@ import pytest
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Pod
 from kubescheduler.core.decision import Decision
+from kubescheduler.core.extender_calls import LeftByExtenders, filter_with_extenders, note_1_20, note_1_36
 from kubescheduler.core.status import Code, Status
 from kubescheduler.cycle.failures import pending_of, rejectors_of
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.profile import Point
-from kubescheduler.framework.deciding.find_nodes import LeftByExtenders, ask_filters, note_1_20, note_1_36
+from kubescheduler.framework.deciding.find_nodes import answered_rows
 from predicates.types import NodeError
 from tests.support.build import Cluster, make_node, make_pod, resources
 from tests.support.deciders import NODES, Answered, FakeExtender, answers, deciding, plugin, refusing, scoring
@@ -307,7 +308,7 @@ UNSCHEDULABLE, UNRESOLVABLE = Status.unschedulable, Status.unresolvable
 
 def asked(release: str, *answers: Answered | FakeExtender) -> LeftByExtenders:
     extenders: list[Any] = [FakeExtender(a) if isinstance(a, Answered) else a for a in answers]
-    return ask_filters(make_pod(), extenders, CLUSTER.snapshot, np.arange(3), NOTES[release])
+    return filter_with_extenders(make_pod(), extenders, answered_rows(CLUSTER.snapshot), np.arange(3), NOTES[release])
 
 
 @pytest.mark.parametrize(

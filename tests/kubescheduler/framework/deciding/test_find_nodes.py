@@ -118,10 +118,10 @@ def test_enough_nodes_are_enough() -> None:
     decision = scheduler.attempt(make_pod()).run()
     assert decision.fits() == [f"n{at:03}" for at in range(1, 200, 2)]
     assert set(decision.reasons()) == {f"n{at:03}" for at in range(0, 200, 2)}
-    assert (decision.host, scheduler.sampler.next_start) == ("n199", 200)
+    assert (decision.host, scheduler.walk.next_start) == ("n199", 200)
     decision = scheduler.attempt(make_pod()).run()
     assert decision.fits() == sorted(f"n{at % 250:03}" for at in range(201, 400, 2))
-    assert scheduler.sampler.next_start == 150
+    assert scheduler.walk.next_start == 150
 
 
 @pytest.mark.parametrize(
@@ -145,16 +145,16 @@ def test_sampling_among_named_nodes() -> None:
     decision = scheduler.attempt(make_pod()).run()
     assert len(decision.feasible) == 100
     assert len(decision.reasons()) == 125
-    assert scheduler.sampler.next_start == 100
+    assert scheduler.walk.next_start == 100
 
 
 def test_named_nodes_move_the_next_start_without_sampling() -> None:
     """Upstream adds up what it looked at, whatever the percentage; thorough looks leave no trace."""
     scheduler = deciding("1.36", pre_filtering("A", PreFiltered(nodes=frozenset({"n1", "n2"}))))
     scheduler.attempt(make_pod(), thorough=True).run()
-    assert scheduler.sampler.next_start == 0
+    assert scheduler.walk.next_start == 0
     scheduler.attempt(make_pod()).run()
-    assert scheduler.sampler.next_start == 2
+    assert scheduler.walk.next_start == 2
 
 
 def test_a_nominated_pod_beyond_what_is_looked_at() -> None:
@@ -185,7 +185,7 @@ def test_the_heap_takes_nodes_in_the_order_of_the_list() -> None:
     plugins = [scoring("S", 0, 5, 5)]
     scheduler = deciding("1.36", *plugins, cluster=nodes, tie_break=HeapTie(random.Random(0)))
     assert scheduler.attempt(make_pod()).run().host == "b1"
-    scheduler.sampler.next_start = 2
+    scheduler.walk.next_start = 2
     assert scheduler.attempt(make_pod()).run().host == "a2"
 
 

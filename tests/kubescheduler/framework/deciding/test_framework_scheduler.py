@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import heapq
 import random
+from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import attrs
@@ -13,15 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.errors import SchedulingError
+from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import Pod
 from clusterstate.usage import wrap
-from kubescheduler.core.selection import FirstByName, RandomTie, TieBreak, nodes_to_find
+from kubescheduler.core.selection import FirstByName, ListWalk, RandomTie, TieBreak, nodes_to_find, wanted_1_36
 from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.spec import engine_for
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
-from kubescheduler.framework.deciding.find_nodes import Sampler, wanted_1_36
 from kubescheduler.framework.deciding.opportunistic_batch import KeptRanking
 from kubescheduler.framework.deciding.score_plugins import HeapTie, heap_of, heap_root, pop_root, random_ranks
 from predicates.types import FitPredicate
@@ -96,7 +98,7 @@ def test_sampling_finds_what_there_is_in_small_clusters(
     whole = everything(release, cache).attempt(pod).run()
     sampling = everything(release, cache, percentage=percentage)
     for start in range(3):
-        sampling.sampler.next_start = start
+        sampling.walk.next_start = start
         found = sampling.attempt(pod).run()
         assert (found.host, found.fits(), found.reasons()) == (whole.host, whole.fits(), whole.reasons())
         assert found.total() == whole.total()
@@ -230,6 +232,12 @@ def test_how_many_are_enough(nodes: int, percentage: int, old: int, new: int) ->
     assert wanted_1_36(nodes, percentage) == new
 
 
+def walked(start: int, order: Sequence[int], fits: Mask, wanted: int) -> tuple[IntArray, Mask]:
+    """A walk along a node list of these rows."""
+    cache: Any = SimpleNamespace(listed_rows=lambda: np.array(order, np.int64))
+    return ListWalk(start).sample(cache, fits, None, wanted)
+
+
 @pytest.mark.parametrize(
     ("start", "wanted", "found", "seen"),
     [
@@ -244,21 +252,21 @@ def test_how_many_are_enough(nodes: int, percentage: int, old: int, new: int) ->
 def test_rows_are_met_in_the_order_of_the_list(start: int, wanted: int, found: list[int], seen: list[int]) -> None:
     """From the start index, round and round, until enough pass; the rest is not looked at."""
     fits = np.array([True, False, True, False, True])
-    rows, looked_at = Sampler(start).sample(np.array([4, 3, 2, 1, 0], np.int64), fits, wanted)
+    rows, looked_at = walked(start, [4, 3, 2, 1, 0], fits, wanted)
     assert rows.tolist() == found
     assert np.flatnonzero(looked_at).tolist() == seen
 
 
 def test_a_sample_without_nodes() -> None:
     """Nothing is found and nothing seen."""
-    rows, seen = Sampler(3).sample(np.array([], np.int64), np.zeros(2, np.bool_), 1)
+    rows, seen = walked(3, [], np.zeros(2, np.bool_), 1)
     assert rows.tolist() == []
     assert not seen.any()
 
 
 def test_the_next_attempt_begins_where_this_one_ended() -> None:
     """Modulo the nodes there are, of which there may be none."""
-    sampler = Sampler()
+    sampler = ListWalk()
     sampler.advance(3, 5)
     sampler.advance(4, 5)
     assert sampler.next_start == 2
@@ -270,7 +278,7 @@ def test_the_next_attempt_begins_where_this_one_ended() -> None:
 def test_law_of_a_walk(passing: list[bool], start: int, wanted: int) -> None:
     """No more than wanted; what was seen and passes was found; all is seen only when it has to be."""
     fits = np.array(passing)
-    rows, seen = Sampler(start).sample(np.arange(len(passing)), fits, wanted)
+    rows, seen = walked(start, range(len(passing)), fits, wanted)
     assert len(rows) == min(wanted, sum(passing))
     assert sorted(rows.tolist()) == np.flatnonzero(seen & fits).tolist()
     if len(rows) < wanted:
