@@ -18,12 +18,14 @@ from kubescheduler.cli.output import (
     section_text,
     table,
 )
+from kubescheduler.comparison.causes import signed
+from kubescheduler.comparison.comparison import Comparison, WorkloadChange, by_controller, headline
+from kubescheduler.comparison.outcomes import Cause, HostChange, Outcome, PodComparison
+from kubescheduler.releases.names import place
 from kubescheduler.report.single_file import Section
 
 if TYPE_CHECKING:
-    from kubescheduler.comparison.comparison import Comparison, WorkloadChange
     from kubescheduler.comparison.effects import Effects, ServiceSpread
-    from kubescheduler.comparison.outcomes import Cause, HostChange, Outcome, PodComparison
     from kubescheduler.comparison.release_steps import ConfigurationStep, PodTimeline, Timeline
     from kubescheduler.comparison.upgrading import Upgrade
 
@@ -60,8 +62,6 @@ def rendered_comparison(
 
 
 def _tables(comparison: Comparison, tolerated: Collection[Cause], screen: Screen, *, wide: bool) -> Iterator[str]:
-    from kubescheduler.comparison.comparison import headline
-
     yield screen.filled(f"{headline(comparison)} ({IN_TOTAL[comparison.mode]}).")
     if comparison.notes:
         yield noted(comparison.notes, screen).removesuffix("\n")
@@ -88,8 +88,6 @@ def _tables(comparison: Comparison, tolerated: Collection[Cause], screen: Screen
 
 def _errors(comparison: Comparison) -> Iterator[str]:
     """What kept pods from being compared, each text once."""
-    from kubescheduler.comparison.outcomes import Cause
-
     texts = Counter(change.text for pod in comparison.pods for change in pod.changes if change.cause is Cause.ERROR)
     if texts:
         each = (f"error of {count} {'pod' if count == 1 else 'pods'}: {text}" for text, count in texts.items())
@@ -102,8 +100,6 @@ def _errors(comparison: Comparison) -> Iterator[str]:
 def _workloads(comparison: Comparison) -> list[tuple[str, ...]]:
     """A row for each workload of which some pod differs and new column; no more than the heading where each such pod
     stands for itself, so that the rows by pod say the same."""
-    from kubescheduler.comparison.comparison import by_controller
-
     differing = by_controller(comparison.pods)
     several = len(comparison.titles) > 2
     chance = any(change.could_have_been for workload in differing for change in workload.changes)
@@ -160,14 +156,10 @@ def _difference(change: HostChange) -> str:
     """``-1, +12``: how far the new host is ahead of the old one before and now; ``not scored`` where one is refused."""
     if change.old_difference is None and change.new_difference is None:
         return NONE
-    from kubescheduler.comparison.causes import signed
-
     return f"{signed(change.old_difference)}, {signed(change.new_difference)}"
 
 
 def _causes(comparison: Comparison, tolerated: Collection[Cause]) -> list[tuple[str, ...]]:
-    from kubescheduler.comparison.outcomes import Cause
-
     causes = [cause for cause in Cause if any(cause in counts for counts in comparison.summary)]
     causes.sort(key=lambda cause: -sum(counts.get(cause, 0) for counts in comparison.summary))
     rows = [("CAUSE", *comparison.titles[1:], "MEANING")]
@@ -244,11 +236,11 @@ def rendered_timeline(found: Timeline, output: str, screen: Screen = PLAIN) -> s
         return render_timeline(found)
     if output != "table":
         return document_text(found.document(), output)
-    from kubescheduler.comparison.release_steps import headline
+    from kubescheduler.comparison.release_steps import headline as of_steps
 
     notes = [noted(found.notes, screen).removesuffix("\n")] if found.notes else []
     shown = (section_text(section, screen) for section in timeline_sections(found))
-    return "\n\n".join([screen.filled(f"{headline(found)}."), *notes, *shown]) + "\n"
+    return "\n\n".join([screen.filled(f"{of_steps(found)}."), *notes, *shown]) + "\n"
 
 
 def timeline_sections(found: Timeline) -> Iterator[Section]:
@@ -278,8 +270,6 @@ def _steps_of(pods: Sequence[PodTimeline]) -> str:
         for pod in pods
         for move in pod.moves
     )
-    from kubescheduler.releases.names import place
-
     found = sorted(counts.items(), key=lambda item: (place(item[0][0]), -item[1], item[0]))
     many = len(pods) > 1
     return "; ".join(
@@ -302,12 +292,12 @@ def rendered_upgrade(found: Upgrade, output: str, files: Mapping[str, str]) -> I
 
 
 def _upgrade_sections(found: Upgrade, files: Mapping[str, str]) -> Iterator[Section]:
-    from kubescheduler.comparison.release_steps import headline
+    from kubescheduler.comparison.release_steps import headline as of_steps
 
     yield from _configuration(found, files)
     said = {step.text for step in found.configurations}
     notes = [f"! {note}" for note in found.timeline.notes if note not in said]
-    yield Section("Pods", texts=[f"{headline(found.timeline)}."])
+    yield Section("Pods", texts=[f"{of_steps(found.timeline)}."])
     yield Section(texts=list(listed(notes)))
     yield from timeline_sections(found.timeline)
     rows = [(each.release, each.what, ", ".join(each.names)) for each in found.appearances]
