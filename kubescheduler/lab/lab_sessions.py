@@ -21,6 +21,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from clusterstate.errors import InputError, listed
+from kubescheduler.lab.plugin_file import stamp_of
 from kubescheduler.lab.scene_process import (
     CHANGING,
     OPEN,
@@ -81,16 +82,8 @@ def resident_bytes(processes: Iterable[int]) -> int:
 
 
 def stamps(paths: Iterable[Path]) -> Mapping[Path, tuple[int, int] | None]:
-    """Path → (time of its last change in ns, size in bytes); None for a file that is not there."""
-    return {path: _stamp(path) for path in paths}
-
-
-def _stamp(path: Path) -> tuple[int, int] | None:
-    try:
-        about = path.stat()
-    except OSError:
-        return None
-    return about.st_mtime_ns, about.st_size
+    """Path → see ``stamp_of``."""
+    return {path: stamp_of(path) for path in paths}
 
 
 Event = Mapping[str, Any]

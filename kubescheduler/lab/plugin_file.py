@@ -94,6 +94,15 @@ def _place(error: BaseException, path: Path) -> tuple[int | None, int | None]:
     return found
 
 
+def stamp_of(path: Path) -> tuple[int, int] | None:
+    """(time of a file's last change in ns, size in bytes); None for one that is not there."""
+    try:
+        about = path.stat()
+    except OSError:
+        return None
+    return about.st_mtime_ns, about.st_size
+
+
 _NUMBERS = itertools.count(1)
 _REGISTERING = threading.Lock()
 MAPS: tuple[dict[str, Any], ...] = (FIT_PREDICATES, PRIORITY_CONFIGS, PROVIDERS)
@@ -118,7 +127,8 @@ class PluginFile:
         """Why the file as it is now cannot be used; empty when it can."""
         self.loaded_at = 0.0
         """When it was loaded last, in seconds since 1970."""
-        self._made: PluginOption | None = None
+        self.made: PluginOption | None = None
+        """The plugin that the file last made without a fault; None: none yet, or the file registers algorithms."""
         self._module: str | None = None
         self._registered: list[Mapping[str, Any]] = [{} for _ in MAPS]
         self._stamp: tuple[int, int] | None = None
@@ -128,24 +138,19 @@ class PluginFile:
     @property
     def option(self) -> PluginOption:
         """A plugin that is what the file says when a scheduler is made. Raises ConfigError if it never worked."""
-        if self._made is None:
+        if self.made is None:
             raise ConfigError(self.problems)
-        return PluginOption(self._made.name, FileFactory(self))
+        return PluginOption(self.made.name, FileFactory(self))
 
     @property
     def problems(self) -> list[str]:
         """The faults as texts that say file and line."""
         return [f"{self.path}{f', line {one.line}' if one.line else ''}: {one.text}" for one in self.faults]
 
-    @property
-    def made(self) -> PluginOption | None:
-        """The plugin that the file last made without a fault; None: none yet, or the file registers algorithms."""
-        return self._made
-
     def refresh(self) -> bool:
         """Loads the file again if it was saved since; whether it was."""
         with self._lock:
-            stamp = self._stamped()
+            stamp = stamp_of(self.path)
             if stamp == self._stamp and self.loaded_at:
                 return False
             self._stamp, self.loaded_at = stamp, time.time()
@@ -158,13 +163,6 @@ class PluginFile:
             except RAISED as error:
                 self.faults = (fault_of(error, self.path),)
             return True
-
-    def _stamped(self) -> tuple[int, int] | None:
-        try:
-            about = self.path.stat()
-        except OSError:
-            return None
-        return about.st_mtime_ns, about.st_size
 
     def _load(self) -> None:
         module = ModuleType(f"{self.path.stem}_as_saved_{next(_NUMBERS)}")
@@ -187,7 +185,7 @@ class PluginFile:
     def _use(self, found: Callable[..., Any]) -> None:
         if not self.legacy:
             name = self.name.rpartition("=")[0]
-            self._made = plugin_option(name or (self._made.name if self._made else ""), found, self.name)
+            self.made = plugin_option(name or (self.made.name if self.made else ""), found, self.name)
             return
         with _REGISTERING:
             before = [dict(one) for one in MAPS]

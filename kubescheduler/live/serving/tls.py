@@ -43,25 +43,41 @@ def self_signed(address: str, now: datetime) -> PemPair:
     address: the one that is listened on. now: in UTC.
     """
     from cryptography import x509
-    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import rsa
-    from cryptography.x509.oid import ExtendedKeyUsageOID
+    from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-    stamp = int(now.timestamp())
     ca_key, key = (rsa.generate_private_key(public_exponent=65537, key_size=2048) for _ in range(2))
-    authority = _builder(f"{HOST}-ca@{stamp}", f"{HOST}-ca@{stamp}", ca_key, now)
-    authority = authority.add_extension(_usage(signs=True), critical=True)
-    authority = authority.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
     identifier = x509.SubjectKeyIdentifier.from_public_key(ca_key.public_key())
-    authority = authority.add_extension(identifier, critical=False)
-    names = x509.SubjectAlternativeName(alternative_names(address))
-    server = _builder(f"{HOST}@{stamp}", f"{HOST}-ca@{stamp}", key, now)
-    server = server.add_extension(_usage(signs=False), critical=True)
-    server = server.add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
-    server = server.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-    issuer = x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(identifier)
-    server = server.add_extension(issuer, critical=False).add_extension(names, critical=False)
-    chain = [_signed(server, ca_key), _signed(authority, ca_key)]
+    unused = ("content_commitment", "data_encipherment", "key_agreement", "crl_sign", "encipher_only", "decipher_only")
+
+    def named(name: str) -> x509.Name:
+        return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"{name}@{int(now.timestamp())}")])
+
+    def signed(name: str, its: rsa.RSAPrivateKey, *extensions: x509.ExtensionType) -> x509.Certificate:
+        builder = x509.CertificateBuilder(subject_name=named(name), issuer_name=named(f"{HOST}-ca"))
+        builder = builder.not_valid_before(now - BEFORE).not_valid_after(now - BEFORE + LIFETIME)
+        builder = builder.serial_number(x509.random_serial_number()).public_key(its.public_key())
+        for extension in extensions:
+            critical = isinstance(extension, x509.KeyUsage | x509.BasicConstraints)
+            builder = builder.add_extension(extension, critical=critical)
+        return builder.sign(ca_key, hashes.SHA256())
+
+    def usage(*, signs: bool) -> x509.KeyUsage:
+        rights = {"digital_signature": True, "key_encipherment": True, "key_cert_sign": signs}
+        return x509.KeyUsage(**rights, **dict.fromkeys(unused, False))
+
+    server = signed(
+        HOST,
+        key,
+        usage(signs=False),
+        x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]),
+        x509.BasicConstraints(ca=False, path_length=None),
+        x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(identifier),
+        x509.SubjectAlternativeName(alternative_names(address)),
+    )
+    basic = x509.BasicConstraints(ca=True, path_length=None)
+    chain = (server, signed(f"{HOST}-ca", ca_key, usage(signs=True), basic, identifier))
     pem = serialization.Encoding.PEM
     written = key.private_bytes(pem, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption())
     return PemPair(b"".join(one.public_bytes(pem) for one in chain), written)
@@ -79,41 +95,6 @@ def alternative_names(address: str) -> list[x509.GeneralName]:
     if not parsed.is_unspecified:
         names.append(x509.IPAddress(parsed))
     return names
-
-
-def _builder(subject: str, issuer: str, key: rsa.RSAPrivateKey, now: datetime) -> x509.CertificateBuilder:
-    from cryptography import x509
-    from cryptography.x509.oid import NameOID
-
-    subject_name, issuer_name = (
-        x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)]) for name in (subject, issuer)
-    )
-    builder = x509.CertificateBuilder(subject_name=subject_name, issuer_name=issuer_name)
-    start = now - BEFORE
-    builder = builder.not_valid_before(start).not_valid_after(start + LIFETIME)
-    return builder.serial_number(x509.random_serial_number()).public_key(key.public_key())
-
-
-def _signed(builder: x509.CertificateBuilder, key: rsa.RSAPrivateKey) -> x509.Certificate:
-    from cryptography.hazmat.primitives import hashes
-
-    return builder.sign(key, hashes.SHA256())
-
-
-def _usage(*, signs: bool) -> x509.KeyUsage:
-    from cryptography import x509
-
-    return x509.KeyUsage(
-        digital_signature=True,
-        key_encipherment=True,
-        key_cert_sign=signs,
-        content_commitment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        crl_sign=False,
-        encipher_only=False,
-        decipher_only=False,
-    )
 
 
 VERSIONS = {
