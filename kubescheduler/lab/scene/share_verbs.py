@@ -6,7 +6,6 @@ A replay, which comes first, is one HTML file: the lab's page with the answers t
 from __future__ import annotations
 
 import base64
-import hashlib
 import html
 import json
 import posixpath
@@ -28,6 +27,7 @@ from kubescheduler.lab.scene.lab_document import LONGEST, lab_document, share_te
 from kubescheduler.lab.scene.scene import Parameters, Scene, Verb, verb
 from kubescheduler.lab.scene.scene_state import SceneFault, Side
 from kubescheduler.report.simulator_export import Results, export_text
+from kubescheduler.report.single_file import script_digest
 from kubescheduler.sources.untrusted import json_text
 from kubescheduler.sources.yaml_stream import yaml_dumper
 
@@ -114,13 +114,9 @@ def _sheets(files: dict[str, str], index: str) -> list[tuple[str, str]]:
 
 def _policy(*scripts: str) -> str:
     """A policy that lets these scripts, modules in the document and its own styles pass, and no request at all."""
-    hashes = " ".join(f"'sha256-{_digest(text)}'" for text in scripts)
+    hashes = " ".join(map(script_digest, scripts))
     policy = f"default-src 'none'; script-src {hashes} data:; style-src 'unsafe-inline'; img-src data:"
     return f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-
-
-def _digest(text: str) -> str:
-    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def replay_document(answers: dict[str, Any]) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
+from kubescheduler.config.component_format import is_address
 from kubescheduler.config.format_1_20 import election_errors_1_20
 from kubescheduler.framework.contract.profile import LeaderElection
 from kubescheduler.framework.document_schema import FieldError, invalid, required
@@ -93,16 +93,8 @@ def faults_1_36(flags: FlagValues, election: LeaderElection) -> list[str]:  # no
 
 
 def _address(flags: FlagValues) -> Iterator[str]:
-    if not _is_address(flags["address"]):
+    if not is_address(flags["address"]):
         yield f"--address {flags['address']} is an invalid IP address"
-
-
-def _is_address(text: str) -> bool:
-    try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _legacy_policy(flags: FlagValues) -> Iterator[str]:

@@ -315,22 +315,26 @@ def always_allowed(path: str, patterns: Sequence[str]) -> bool:
     return False
 
 
-class AccessReviews:
-    """SubjectAccessReviews, with the answers of the last seconds."""
+@attrs.define(eq=False)
+class Authorizer:
+    """Masters may do everything, everybody may ask for some paths, and the API server says the rest, by
+    SubjectAccessReviews."""
 
-    def __init__(
-        self, reviews: ReviewClient, allowed_seconds: float, denied_seconds: float, size: int, clock: WallClock
-    ) -> None:
-        self._reviews = reviews
-        self._seconds = {
-            Access.ALLOWED: allowed_seconds,
-            Access.DENIED: denied_seconds,
-            Access.NO_OPINION: denied_seconds,
-        }
-        self._answers: ExpiringCache[str, Access] = ExpiringCache(size, clock)
+    _allowed_paths: Sequence[str]
+    _reviews: ReviewClient | None
+    """None where nobody can be asked; everything else is forbidden then."""
+    _allowed_seconds: float = 0.0
+    """For which an answer that allows counts."""
+    _denied_seconds: float = 0.0
+    """The same of other answers."""
+    _answers: ExpiringCache[str, Access] = attrs.field(factory=lambda: ExpiringCache(0, WallClock()))
 
     async def access(self, user: UserInfo, verb: str, path: str) -> Access:
-        """What the API server says. Raises ApiError when it cannot be asked."""
+        """verb: the lower-case method. Raises ApiError when the API server cannot be asked."""
+        if MASTERS in user.groups or always_allowed(path, self._allowed_paths):
+            return Access.ALLOWED
+        if self._reviews is None:
+            return Access.NO_OPINION
         spec: dict[str, Any] = {"nonResourceAttributes": {"path": path, "verb": verb}, "user": user.name}
         if user.groups:
             spec["groups"] = list(user.groups)
@@ -346,23 +350,9 @@ class AccessReviews:
             if status.get("denied") is True:  # whoever says no goes before whoever says yes
                 access = Access.DENIED
             if len(key) < LONGEST_KEY:
-                self._answers.put(key, access, self._seconds[access])
+                seconds = self._allowed_seconds if access is Access.ALLOWED else self._denied_seconds
+                self._answers.put(key, access, seconds)
         return access
-
-
-class Authorizer:
-    """Masters may do everything, everybody may ask for some paths, and the API server says the rest."""
-
-    def __init__(self, allowed_paths: Sequence[str], reviews: AccessReviews | None) -> None:
-        """reviews: None where nobody can be asked; everything else is forbidden then."""
-        self._allowed_paths = tuple(allowed_paths)
-        self._reviews = reviews
-
-    async def access(self, user: UserInfo, verb: str, path: str) -> Access:
-        """verb: the lower-case method. Raises ApiError when the API server cannot be asked."""
-        if MASTERS in user.groups or always_allowed(path, self._allowed_paths):
-            return Access.ALLOWED
-        return Access.NO_OPINION if self._reviews is None else await self._reviews.access(user, verb, path)
 
 
 Refused = Callable[[int, str, str, HttpRequest], HttpAnswer]

@@ -6,14 +6,15 @@ They are made in the set-up, started before the informers, and ended last.
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import random
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
 
 from clusterstate.errors import ConfigError
+from kubescheduler.config.component_format import is_address
 from kubescheduler.live.flags import Flag, FlagValues, written_value
 from kubescheduler.live.informer_rules import InformerRules
 from kubescheduler.live.informers import ServerOutages
@@ -21,10 +22,11 @@ from kubescheduler.live.klog import LogLine, Severity, Verbosity, error_line, wa
 from kubescheduler.live.observers import AccessObserver
 from kubescheduler.live.serving.client_trust import RequestHeaders, TrustKeeper, TrustSettings, read_once, watch_trust
 from kubescheduler.live.serving.guard import (
-    AccessReviews,
+    Access,
     Authenticator,
     Authorizer,
     DelegatingGuard,
+    ExpiringCache,
     Guard,
     Refused,
     ReviewApi,
@@ -151,10 +153,8 @@ def _place(text: str) -> tuple[str, int]:
     host = host.removeprefix("[").removesuffix("]") or "0.0.0.0"
     if not port.isdecimal():
         raise ConfigError(f"address {text}: invalid port")
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        raise ConfigError(f"address {text}: invalid IP address") from None
+    if not is_address(host):
+        raise ConfigError(f"address {text}: invalid IP address")
     return host, int(port)
 
 
@@ -461,40 +461,34 @@ class SchedulerServers:
                     watch_trust(client, keeper.take, process.informers, outage, process.clock, process.rng)
                 )
         tls.trust(keeper.pem)
-        keeper.changed = self._trusting(tls)
+        keeper.changed = partial(self._tried, tls.trust)
         self._background.append(self._reload(keeper, tls))
         return keeper
 
-    def _trusting(self, tls: TlsContexts) -> Callable[[bytes], None]:
-        def trust(authorities: bytes) -> None:
-            try:
-                tls.trust(authorities)
-            except ConfigError as error:
-                self._process.log(error_line(str(error)))
-
-        return trust
+    def _tried(self, act: Callable[..., None], *given: bytes) -> None:
+        """Does something; a ConfigError is logged."""
+        try:
+            act(*given)
+        except ConfigError as error:
+            self._process.log(error_line(str(error)))
 
     async def _reload(self, keeper: TrustKeeper, tls: TlsContexts) -> None:
         """Reads files anew once a minute: certificates are renewed while a process runs."""
         while True:
             await self._process.clock.sleep(RELOAD)
             keeper.reload()
-            try:
-                tls.reload()
-            except ConfigError as error:
-                self._process.log(error_line(str(error)))
+            self._tried(tls.reload)
 
     async def _authorizer(self) -> Authorizer:
         settings, rules, process = self._settings.access, self._rules, self._process
         client = await self._client(settings.authorization_kubeconfig)
+        reviews = None
         if client is None:
             process.log(warning_line(NO_AUTHORIZATION))
-            return Authorizer(settings.always_allowed, None)
-        reviews = ReviewClient(client, rules.access_reviews, process.clock, process.rng, process.access)
-        access = AccessReviews(
-            reviews, settings.allowed_seconds, settings.denied_seconds, rules.remembered, process.clock
-        )
-        return Authorizer(settings.always_allowed, access)
+        else:
+            reviews = ReviewClient(client, rules.access_reviews, process.clock, process.rng, process.access)
+        known: ExpiringCache[str, Access] = ExpiringCache(rules.remembered, process.clock)
+        return Authorizer(settings.always_allowed, reviews, settings.allowed_seconds, settings.denied_seconds, known)
 
     async def _client(self, kubeconfig: str) -> ApiClient | None:
         """For a kubeconfig, or in a cluster; None outside of one."""

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from kubescheduler.live.serving.client_trust import AuthenticationError, UserInfo
 from kubescheduler.live.serving.guard import (
     Access,
-    AccessReviews,
     Authorizer,
     ExpiringCache,
     ReviewClient,
@@ -196,7 +195,7 @@ def test_rights_are_remembered(io: IoThread, server: ApiServer, api: ApiClient) 
     server.allowed.add(("ann", "/metrics"))
     clock = StoodClock()
     reviews = ReviewClient(api, RULES_1_16.access_reviews, clock, random.Random(1))
-    rights = AccessReviews(reviews, 20.0, 5.0, 1024, clock)
+    rights = Authorizer((), reviews, 20.0, 5.0, ExpiringCache(1024, clock))
     ann, bob = UserInfo("ann", ("g",)), UserInfo("bob")
     table = [
         (0.0, ann, "get", "/metrics", True, 1),
@@ -258,7 +257,7 @@ def test_what_a_review_says(io: IoThread, server: ApiServer, api: ApiClient, sta
     server.faults.append(answer)
     clock = StoodClock()
     reviews = ReviewClient(api, RULES_1_36.access_reviews, clock, random.Random(1))
-    rights = AccessReviews(reviews, 20.0, 5.0, 1024, clock)
+    rights = Authorizer((), reviews, 20.0, 5.0, ExpiringCache(1024, clock))
     assert io.wait(rights.access(UserInfo("ann"), "get", "/metrics")) is access
 
 
