@@ -42,7 +42,6 @@ from clusterstate.selectors.spread_counts import (
     SoftPlans,
     pods_on,
     soft_plan_1_20,
-    soft_plan_1_24,
     soft_plan_1_27,
     soft_plan_1_36,
 )
@@ -430,7 +429,7 @@ def pod_topology_spread_1_20(rules: SpreadRules) -> PriorityConfig:
 
 def pod_topology_spread_1_24(rules: SpreadRules) -> PriorityConfig:
     """The same, rounded. Upstream: 1.24."""
-    return _scoring(_rounding(rules, soft_plan_1_24), skips=False)
+    return _scoring(_rounding(rules, soft_plan_1_20), skips=False)
 
 
 def pod_topology_spread_1_27(rules: SpreadRules) -> PriorityConfig:

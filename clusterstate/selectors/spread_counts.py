@@ -3,7 +3,7 @@ count among domains, and soft ones."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 
 import msgspec
@@ -307,7 +307,7 @@ class SoftPart(msgspec.Struct, frozen=True, eq=False):
     lacking: Mask | None
     """(N,) bool, the rows that lack the topology key, None when no row does."""
     sized: bool = True
-    """False where an earlier constraint of the same key already counts the domains (1.20)."""
+    """False where an earlier constraint of the same key already counts the domains (up to 1.32)."""
 
 
 class SoftPlan(msgspec.Struct, frozen=True, eq=False):
@@ -370,79 +370,53 @@ class SoftPlans(msgspec.Struct, frozen=True, eq=False):
         return plan
 
 
-def soft_plan_1_20(pod: PodInfo, whole: Snapshot, constraints: Constraints, all_keys: bool) -> SoftPlan:
-    """Constraints of one key add into the same counts; only nodes that the pod's node affinity picks count."""
-    keys = [c.topology_key for c in constraints]
-    qualified = carrying(whole, keys) if all_keys else None
-    counted = both(picked_nodes(pod, whole), qualified)
-    parts = []
-    for at, c in enumerate(constraints):
-        key = c.topology_key
-        selectors = tuple(s for other in constraints if other.topology_key == key for s in counted_1_20(other.selector))
-        own = counted_1_20(c.selector)
-        counting = None if key == HOSTNAME else counter(whole, pod.namespace, key, selectors, counted)
-        parts.append(SoftPart(c, PickedPods(pod.namespace, own), counting, _lacking(whole, key), key not in keys[:at]))
-    return SoftPlan(tuple(parts), _ignored(qualified))
-
-
-def _plan_by_key(
+def _soft_plan(
     counted_by: Callable[[Matcher], Selectors],
+    together: bool,
     pod: PodInfo,
     whole: Snapshot,
     constraints: Constraints,
     all_keys: bool,
 ) -> SoftPlan:
-    """Constraints of one key add into the same counts, each over the nodes that its inclusion policies let count.
+    """Constraints count over the nodes that their inclusion policies let count.
 
-    counted_by: the pods that a selector counts. Upstream: 1.24 to 1.32 initPreScoreState and PreScore.
+    counted_by: the pods that a selector counts. together: constraints of one key add into the same counts. Upstream:
+    initPreScoreState and PreScore.
     """
     keys = [c.topology_key for c in constraints]
+    places: Sequence[str | int] = keys if together else range(len(keys))
     qualified = carrying(whole, keys) if all_keys else None
-    counters: dict[str, list[Counter]] = {key: [] for key in keys}
-    for c in constraints:
+    counters: dict[str | int, list[Counter]] = {}
+    for c, place in zip(constraints, places, strict=True):
         if c.topology_key != HOSTNAME:
             counted = both(included_nodes(pod, whole, c), qualified)
-            selectors = counted_by(c.selector)
-            counters[c.topology_key].append(counter(whole, pod.namespace, c.topology_key, selectors, counted))
-    together = {key: added_up(several) for key, several in counters.items() if several}
+            counting = counter(whole, pod.namespace, c.topology_key, counted_by(c.selector), counted)
+            counters.setdefault(place, []).append(counting)
+    counts = {place: added_up(several) for place, several in counters.items()}
     parts = tuple(
         SoftPart(
             c,
             PickedPods(pod.namespace, counted_by(c.selector)),
-            together.get(c.topology_key),
+            counts.get(place),
             _lacking(whole, c.topology_key),
-            c.topology_key not in keys[:at],
+            sized=place not in places[:at],
         )
-        for at, c in enumerate(constraints)
+        for at, (c, place) in enumerate(zip(constraints, places, strict=True))
     )
-    return SoftPlan(parts, _ignored(qualified))
+    return SoftPlan(parts, None if qualified is None or qualified.all() else ~qualified)
 
 
-soft_plan_1_24: MakePlan = partial(_plan_by_key, counted_1_20)
-"""An empty selector counts every pod of the namespace. Releases 1.24 to 1.26."""
-soft_plan_1_27: MakePlan = partial(_plan_by_key, counted_1_36)
+soft_plan_1_20: MakePlan = partial(_soft_plan, counted_1_20, True)
+"""An empty selector counts every pod of the namespace. Releases 1.18 to 1.26."""
+soft_plan_1_27: MakePlan = partial(_soft_plan, counted_1_36, True)
 """An empty selector counts no pod. Releases 1.27 to 1.32."""
-
-
-def soft_plan_1_36(pod: PodInfo, whole: Snapshot, constraints: Constraints, all_keys: bool) -> SoftPlan:
-    """Each constraint counts by itself, over the nodes that its inclusion policies let count."""
-    qualified = carrying(whole, [c.topology_key for c in constraints]) if all_keys else None
-    parts = []
-    for c in constraints:
-        key, own = c.topology_key, counted_1_36(c.selector)
-        counted = both(included_nodes(pod, whole, c), qualified)
-        counting = None if key == HOSTNAME else counter(whole, pod.namespace, key, own, counted)
-        parts.append(SoftPart(c, PickedPods(pod.namespace, own), counting, _lacking(whole, key)))
-    return SoftPlan(tuple(parts), _ignored(qualified))
+soft_plan_1_36: MakePlan = partial(_soft_plan, counted_1_36, False)
+"""Each constraint counts by itself."""
 
 
 def _lacking(whole: Snapshot, key: str) -> Mask | None:
     lacking = whole.label_codes(key)[0] == ABSENT
     return lacking if lacking.any() else None
-
-
-def _ignored(qualified: Mask | None) -> Mask | None:
-    return None if qualified is None or qualified.all() else ~qualified
 
 
 def pods_on(snapshot: Snapshot, pods: PickedPods) -> IntArray:
