@@ -54,7 +54,7 @@ def registry(algorithms: Algorithms | None = None, feature_gates: Mapping[str, b
     their defaults.
     """
     if algorithms is None:
-        from algorithmprovider.algorithms_1_16 import ALGORITHMS
+        from algorithmprovider.algorithms import ALGORITHMS
 
         algorithms = ALGORITHMS
     built = algorithms.registry(feature_gates or {})

@@ -17,7 +17,7 @@ from typing import Any
 import click
 
 from algorithmprovider import registry
-from algorithmprovider.algorithms_1_4 import ALGORITHMS as ALGORITHMS_1_4
+from algorithmprovider.algorithms import ALGORITHMS_1_4
 from algorithmprovider.registry import Algorithms, Registry
 from docs.generate.plugin_tables import cell, code_link, plugin_tables, text_blocks
 from docs.generate.speed_tables import speed_tables

@@ -69,7 +69,7 @@ def no_domains_error(_: Iterable[str]) -> None:
 
 def algorithms() -> Algorithms:
     """Its predicates, priorities and providers: those of 1.16, where no change has come in between."""
-    from algorithmprovider.algorithms_1_16 import ALGORITHMS
+    from algorithmprovider.algorithms import ALGORITHMS
     from predicates.csi_volumes import CSI_VOLUMES_1_13
     from predicates.taints import CONDITIONS_1_13, OUT_OF_DISK
     from predicates.volume_counts import VOLUME_COUNTS_1_13

@@ -31,7 +31,7 @@ def with_cinder(older: Algorithms) -> Algorithms:
 
 def without_out_of_disk(older: Algorithms) -> Algorithms:
     """CheckNodeCondition without the condition OutOfDisk."""
-    from algorithmprovider.algorithms_1_16 import BY_CONDITIONS
+    from algorithmprovider.algorithms import BY_CONDITIONS
     from predicates.taints import OUT_OF_DISK
 
     gate = "TaintNodesByCondition"

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def with_even_spreading(older: Algorithms) -> Algorithms:
     """EvenPodsSpread and EvenPodsSpreadPriority, which a feature gate adds."""
-    from algorithmprovider.algorithms_1_16 import ALGORITHMS
+    from algorithmprovider.algorithms import ALGORITHMS
 
     gate = "EvenPodsSpread"
     return replace(older, ordering=ALGORITHMS.ordering, gated={**older.gated, gate: ALGORITHMS.gated[gate]})

@@ -101,9 +101,9 @@ def from_provider(_: str) -> str:
 
 def algorithms() -> Algorithms:
     """Its predicates, priorities and providers."""
-    from algorithmprovider.algorithms_1_4 import ALGORITHMS
+    from algorithmprovider.algorithms import ALGORITHMS_1_4
 
-    return ALGORITHMS
+    return ALGORITHMS_1_4
 
 
 def queue_order(objects: Iterable[Any]) -> list[Pod]:

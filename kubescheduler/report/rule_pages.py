@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from algorithmprovider import registry
-from algorithmprovider.algorithms_1_4 import ALGORITHMS as ALGORITHMS_1_4
+from algorithmprovider.algorithms import ALGORITHMS_1_4
 from algorithmprovider.registry import Registry
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin
 from kubescheduler.releases.lookup import RELEASES

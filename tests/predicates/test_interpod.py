@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from algorithmprovider.algorithms_1_4 import FIT_PREDICATES as FIT_PREDICATES_1_4
+from algorithmprovider.algorithms import FIT_PREDICATES_1_4
 from clusterstate.manifests.annotations_1_4 import AFFINITY_ANNOTATION
 from clusterstate.objects import Affinity, LabelSelector, Pod, PodAffinity, PodAffinityTerm, Requirement
 from clusterstate.snapshot import PodChange, Snapshot

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from algorithmprovider.algorithms_1_4 import FIT_PREDICATES as FIT_PREDICATES_1_4
-from algorithmprovider.algorithms_1_16 import FIT_PREDICATES
+from algorithmprovider.algorithms import FIT_PREDICATES, FIT_PREDICATES_1_4
 from clusterstate.objects import Affinity, ClaimReference, LabelSelector, Pod, PodAffinity, PodAffinityTerm
 from clusterstate.volumes.claim_matching import RULES_1_16
 from kubescheduler.releases import v1_4, v1_36

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from algorithmprovider.algorithms_1_4 import FIT_PREDICATES as FIT_PREDICATES_1_4
+from algorithmprovider.algorithms import FIT_PREDICATES_1_4
 from clusterstate.manifests.annotations_1_4 import AFFINITY_ANNOTATION, TAINTS_ANNOTATION, TOLERATIONS_ANNOTATION
 from clusterstate.objects import (
     ISCSI,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from algorithmprovider.algorithms_1_16 import FIT_PREDICATES
+from algorithmprovider.algorithms import FIT_PREDICATES
 from clusterstate.objects import Container, ContainerPort, FrozenMap, Pod, ResourceList
 from clusterstate.podinfo import ReleaseView
 from clusterstate.snapshot import PodChange, Snapshot

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from algorithmprovider.algorithms_1_4 import PRIORITIES as PRIORITIES_1_4
-from algorithmprovider.algorithms_1_16 import PRIORITIES
+from algorithmprovider.algorithms import PRIORITIES, PRIORITIES_1_4
 from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import PodChange, Snapshot

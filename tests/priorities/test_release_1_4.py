@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from algorithmprovider.algorithms_1_4 import PRIORITIES as PRIORITIES_1_4
+from algorithmprovider.algorithms import PRIORITIES_1_4
 from clusterstate.manifests.annotations_1_4 import AFFINITY_ANNOTATION, TAINTS_ANNOTATION, TOLERATIONS_ANNOTATION
 from clusterstate.objects import (
     Affinity,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from algorithmprovider.algorithms_1_16 import FIT_PREDICATES, PRIORITIES
+from algorithmprovider.algorithms import FIT_PREDICATES, PRIORITIES
 from docs.generate.blocks import ROOT
 from docs.generate.plugin_tables import IN_TREE, all_plugins
 from kubescheduler.releases.names import RELEASE_NAMES

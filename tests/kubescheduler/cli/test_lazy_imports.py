@@ -25,7 +25,7 @@ DECIDING = (
 """What a decision does without."""
 
 WITHOUT_LEGACY = (
-    "algorithmprovider.algorithms_1_16",
+    "algorithmprovider.algorithms",
     "kubescheduler.cycle",
     "kubescheduler.queue.entry",
     "predicates.interpod",

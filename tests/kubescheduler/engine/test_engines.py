@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from algorithmprovider.algorithms_1_16 import ORDERING
+from algorithmprovider.algorithms import ORDERING
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ConfigError
 from clusterstate.manifests.decode import Decoder

@@ -9,9 +9,7 @@ from typing import Any
 
 import pytest
 
-from algorithmprovider.algorithms_1_4 import FIT_PREDICATES as FIT_PREDICATES_1_4
-from algorithmprovider.algorithms_1_4 import PRIORITIES as PRIORITIES_1_4
-from algorithmprovider.algorithms_1_16 import FIT_PREDICATES, PRIORITIES
+from algorithmprovider.algorithms import FIT_PREDICATES, FIT_PREDICATES_1_4, PRIORITIES, PRIORITIES_1_4
 from kubescheduler.report.rule_pages import (
     PREDICATE_MAKERS,
     PREDICATE_MAKERS_1_4,
