@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any, Self
 
+from clusterstate.cache import TERMINATED
 from clusterstate.cluster_objects import KEPT, ClusterObjects
 from clusterstate.errors import ConfigError, DecodeError
 from clusterstate.manifests.decode import Item
@@ -286,8 +287,8 @@ class Cluster(CopiedAsItself):
     # Each raises DecodeError for a name that the cluster does not have.
 
     def without_node(self, *names: str) -> Self:
-        """Without nodes. Their pods wait for another, but those of a DaemonSet are gone with the node. What becomes of
-        claims is as for ``without_pod``.
+        """Without nodes. Their pods wait for another, but those of a DaemonSet and those that have finished are gone
+        with the node. What becomes of claims is as for ``without_pod``.
 
         >>> cluster = Cluster().node("a").node("b").pod("web-1", node="a")
         >>> [pod.key for pod in cluster.without_node("a").pending()]
@@ -297,8 +298,8 @@ class Cluster(CopiedAsItself):
         return self._ended({**gone, **self._pods_off(names)})
 
     def drained(self, *names: str) -> Self:
-        """With nodes that take no more pods and whose pods wait for another; those of a DaemonSet stay. What becomes of
-        claims is as for ``without_pod``.
+        """With nodes that take no more pods and whose pods wait for another; those of a DaemonSet, and those that have
+        finished, stay. What becomes of claims is as for ``without_pod``.
 
         >>> cluster = Cluster().node("a").pod("web-1", node="a").drained("a")
         >>> cluster.nodes[0].unschedulable, len(cluster.pending())
@@ -557,7 +558,8 @@ class Cluster(CopiedAsItself):
     def _pods_off(self, names: Any) -> dict[Key, Edit | None]:
         """What becomes of the pods of nodes that go."""
         there = [pod for pod in self.pods if pod.node_name in set(names)]
-        return {key_of(pod): None if stays_on_node(pod) else manifest_builders.unbound for pod in there}
+        gone = (stays_on_node(pod) or pod.phase in TERMINATED for pod in there)
+        return {key_of(pod): None if goes else manifest_builders.unbound for pod, goes in zip(there, gone, strict=True)}
 
     def _replicas(self, name: str) -> list[Pod]:
         full = name if "/" in name else f"default/{name}"

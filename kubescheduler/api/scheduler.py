@@ -225,8 +225,12 @@ class Scheduler(NotPickled):
         if decision.host is None:
             raise ClusterStateError(f"{named(decision.pod)} has no node to be bound to: {decision.message.rstrip()}")
         self._check_still_fits(decision)
-        changes = place(self._running, decision.pod, decision.host)
-        self._note(decision.pod, decision.host)
+        self._place(decision.pod, decision.host)
+
+    def _place(self, pod: Pod, host: str) -> None:
+        """A pod runs on a node from now on, with its claims."""
+        changes = place(self._running, pod, host)
+        self._note(pod, host)
         for _, obj in changes:
             self._journal.added(obj)
             self._claims[key_of(obj)] = obj
@@ -287,7 +291,7 @@ class Scheduler(NotPickled):
         """The decision on the next pod, which is bound if it has a node."""
         decision = self._hinted(self._running.decide(pod, in_sequence=True))
         if decision.host is not None:
-            self.bind(decision)
+            self._place(pod, decision.host)
         return decision
 
     def _one_pod(self, given: Any, method: str, instead: str = "") -> Pod:

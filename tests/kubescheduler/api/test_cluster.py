@@ -173,13 +173,14 @@ def test_clusters_that_grow_apart_share_nothing_visible(steps: list[tuple[int, i
 
 
 def test_a_vanished_node_leaves_its_pods_waiting() -> None:
-    """Pods of a node that goes are pending, but those of a DaemonSet go with it."""
+    """Pods of a node that goes are pending, but those of a DaemonSet, and those that have finished, go with it."""
     owner = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "log", "uid": "1", "controller": True}
     log = pod("log", node="a")
     log["metadata"]["ownerReferences"] = [owner]
-    found = small().add(log)
+    done = {**pod("done", node="a"), "status": {"phase": "Succeeded"}}
+    found = small().add(log, done)
     assert [each.key for each in found.without_node("a").pods] == ["default/web-1", "default/web-2"]
-    assert [each.node_name for each in found.drained("a").pods] == ["", "", "a"]
+    assert [each.node_name for each in found.drained("a").pods] == ["", "", "a", "a"]
 
 
 def test_taints_and_labels_are_replaced_by_key() -> None:
