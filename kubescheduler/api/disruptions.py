@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from clusterstate.errors import InputError, nearest
+from clusterstate.errors import InputError, attempt, nearest
 from clusterstate.node_order import REGION, STABLE_REGION, STABLE_ZONE, ZONE
 from clusterstate.objects import ClusterObject, Node, Pod
 from kubescheduler.api.cluster import Cluster
@@ -18,7 +18,7 @@ from kubescheduler.comparison.effects import effects
 from kubescheduler.comparison.running_pods import label_selector
 from kubescheduler.core.selection import FirstByName, TieBreak
 from kubescheduler.engine.spec import Engine
-from kubescheduler.given import TEXT, checked_cluster, flat, refuse, wrong_number, wrong_type
+from kubescheduler.given import TEXT, Given, checked_cluster, flat, refuse, wrong_number, wrong_type
 from kubescheduler.planning.departures import Fate
 from kubescheduler.planning.drain import Chosen, DrainFlags, KubeletUpgrade, check_flags, chosen, drained
 from kubescheduler.planning.drain_order import Drain, Order, OrderOptions, OrderSearch, Surge, play_step
@@ -83,12 +83,8 @@ def drain(  # noqa: PLR0913
         ]
     )
     refuse(_of_no_order(order, surge, shape, kubernetes_upgrade))
-    options_of_order = OrderOptions(
-        batch,
-        None if shape is None else one_shape(as_shapes(shape), cluster.release),
-        surge,
-        None if kubernetes_upgrade is None else KubeletUpgrade.parse(kubernetes_upgrade, "kubernetes_upgrade"),
-    )
+    of_shape = None if shape is None else partial(as_shapes, shape)
+    options_of_order = order_options(batch, surge, of_shape, kubernetes_upgrade, cluster.release)
     names = named_nodes(cluster, list(flat(nodes)), selector)
     flags = flags_for(
         cluster,
@@ -110,6 +106,24 @@ def _of_no_order(order: bool, surge: int, shape: object, upgrade: str | None) ->
         yield "surge: say how many nodes come first, and of which shape: surge=2, shape=…"
     if not order and (surge or upgrade is not None):
         yield f"{'surge' if surge else 'kubernetes_upgrade'}: it is of an order; say order=True as well"
+
+
+def order_options(
+    batch: int,
+    surge: int,
+    shape: Callable[[], Given] | None,
+    upgrade: str | None,
+    release: str,
+    name: str = "kubernetes_upgrade",
+) -> OrderOptions:
+    """What sort of order. shape: reads what the first nodes are like. name: of what says the upgrade, in errors. Raises
+    InputError with every fault."""
+    problems: list[str] = []
+    parsed = None if upgrade is None else attempt(problems, KubeletUpgrade.parse, upgrade, name)
+    read = None if shape is None else attempt(problems, lambda: one_shape(shape(), release))
+    if problems:
+        raise InputError(problems)
+    return OrderOptions(batch, read, surge, parsed)
 
 
 def named_nodes(cluster: Cluster, names: Iterable[str], selector: str | None) -> list[str]:

@@ -19,7 +19,7 @@ from kubescheduler.cli.help_groups import GroupedCommand
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kubescheduler.planning.drain_order import Drain, OrderOptions
+    from kubescheduler.planning.drain_order import Drain
     from kubescheduler.report.ci_results import CiCase
 
 
@@ -109,10 +109,11 @@ def drain(
       kubescheduler drain --context prod node-1 node-2 --ignore-daemonsets
     """
     from clusterstate.errors import both
-    from kubescheduler.api.disruptions import drain_of, flags_for, named_nodes
+    from kubescheduler.api.disruptions import drain_of, flags_for, named_nodes, order_options
     from kubescheduler.cli.cluster_files import notes_on_cluster, read_question
     from kubescheduler.cli.decision_output import displaced_status
     from kubescheduler.cli.output import echo
+    from kubescheduler.given import read_paths
 
     said = {"--batch": batch, "--surge": surge, "--shape": shape, "--kubernetes-upgrade": kubernetes_upgrade}
     if not order and (of_order := [name for name, value in said.items() if value is not None]):
@@ -120,8 +121,10 @@ def drain(
     if (surge is None) != (shape is None):
         raise click.UsageError("--surge says how many nodes come first, --shape of what kind: give both")
     check_standard_input(cluster, () if shape is None else (shape,))
+    of_shape = None if shape is None else functools.partial(read_paths, [shape], sys.stdin.buffer)
+    order_asked = (batch or 1, surge or 0, of_shape, kubernetes_upgrade, engine.release, "--kubernetes-upgrade")
     wanted, (configured, there) = both(
-        functools.partial(_wanted, batch, surge, shape, kubernetes_upgrade, engine.release),
+        functools.partial(order_options, *order_asked),
         functools.partial(read_question, engine, cluster, keep_manifests=True),
     )
     names = named_nodes(there, [*nodes, *named], selector)
@@ -132,24 +135,6 @@ def drain(
     answer = drain_of(configured, there, names, flags, engine.ties(configured), wanted if order else None)
     echo(_rendered(answer, output, [*engine.notes(configured), *answer.notes], configured.release))
     return displaced_status(answer.nowhere, fine=answer.fine)
-
-
-def _wanted(batch: int | None, surge: int | None, shape: str | None, upgrade: str | None, release: str) -> OrderOptions:
-    """What sort of order. Raises InputError with every fault."""
-    from clusterstate.errors import InputError, attempt
-    from kubescheduler.given import read_paths
-    from kubescheduler.planning.drain import KubeletUpgrade
-    from kubescheduler.planning.drain_order import OrderOptions
-    from kubescheduler.planning.shapes import one_shape
-
-    problems: list[str] = []
-    parsed = None if upgrade is None else attempt(problems, KubeletUpgrade.parse, upgrade, "--kubernetes-upgrade")
-    read = None
-    if shape is not None:
-        read = attempt(problems, lambda: one_shape(read_paths([shape], sys.stdin.buffer), release))
-    if problems:
-        raise InputError(problems)
-    return OrderOptions(batch or 1, read, surge or 0, parsed)
 
 
 def _rendered(answer: Drain, output: str, notes: list[str], release: str) -> Iterator[str]:

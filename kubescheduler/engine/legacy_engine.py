@@ -129,26 +129,32 @@ def algorithm_from_files(
 
     Raises ConfigError that lists every problem; ``notice`` is called with what a reader would not expect.
     """
-    rules = flags.record.legacy_rules
-    document: Mapping[str, Any] | None
-    if policy_configmap is not None:
-        if not rules.config_maps:
-            raise ConfigError(
-                f"--policy-configmap: release {flags.release} reads no ConfigMap; give a --policy-config-file"
-            )
-        source, document = policy_configmap, read_policy_configmap(Path(policy_configmap))
-    elif policy_file is not None:
-        source, document = policy_file, rules.read_file(Path(policy_file))
-        if document is None:
-            notice(f"{policy_file} is not there, and release {flags.release} then goes by the provider")
-    else:
-        source, document = "", None
+    source, document = policy_document(flags, policy_file, policy_configmap, notice)
     if document is None:
         return algorithm_from_provider(flags, provider or DEFAULT_PROVIDER)
     unused = {"--policy-config-file": policy_file if policy_configmap else None, "--algorithm-provider": provider}
     for flag in (flag for flag, value in unused.items() if value is not None):
         notice(f"{flag} has no effect beside the policy in {source}")
     return algorithm_from_document(flags, document, source, notice)
+
+
+def policy_document(
+    flags: EngineFlags, policy_file: str | None, policy_configmap: str | None, notice: Notice
+) -> tuple[str, Mapping[str, Any] | None]:
+    """(its file, the document of the policy that counts; None where the provider does). Raises ConfigError."""
+    rules = flags.record.legacy_rules
+    if policy_configmap is not None:
+        if not rules.config_maps:
+            raise ConfigError(
+                f"--policy-configmap: release {flags.release} reads no ConfigMap; give a --policy-config-file"
+            )
+        return policy_configmap, read_policy_configmap(Path(policy_configmap))
+    if policy_file is None:
+        return "", None
+    document = rules.read_file(Path(policy_file))
+    if document is None:
+        notice(f"{policy_file} is not there, and release {flags.release} then goes by the provider")
+    return policy_file, document
 
 
 def algorithm_from_document(flags: EngineFlags, document: Mapping[str, Any], source: str, notice: Notice) -> Algorithm:

@@ -23,12 +23,17 @@ import msgspec
 from algorithmprovider import DEFAULT_PROVIDER
 from algorithmprovider.registry import Registry
 from clusterstate.errors import ConfigError, attempt_at, faults_at, nearest
-from kubescheduler.config.config_text import read_document, read_policy_configmap
+from kubescheduler.config.config_text import read_document
 from kubescheduler.config.policy_model import Policy, PredicatePolicy, PriorityPolicy
 from kubescheduler.engine.engine_flags import Notice
 from kubescheduler.engine.framework_engine import framework_engine, prefix_of
-from kubescheduler.engine.legacy_engine import LegacyEngine, algorithm_from_policy, algorithm_from_provider
-from kubescheduler.engine.spec import Engine, EngineSpec, no_notice
+from kubescheduler.engine.legacy_engine import (
+    LegacyEngine,
+    algorithm_from_policy,
+    algorithm_from_provider,
+    policy_document,
+)
+from kubescheduler.engine.spec import Engine, EngineSpec
 from kubescheduler.engine.v1alpha1_engine import configured, flags_of, read_component
 from kubescheduler.framework.contract.profile import Enabled, Point, Profile
 from kubescheduler.framework.plugins.plugin_record import PluginPoints
@@ -70,11 +75,10 @@ def _legacy(spec: EngineSpec, weights: Weights, notice: Notice) -> LegacyEngine:
         spec = flags_of(spec, config, notice)
     rules = spec.record.legacy_rules
     known = rules.registry(spec.gates)
-    found = _policy_document(spec)
-    if found is None:
+    source, document = policy_document(spec, spec.policy_file, spec.policy_configmap, notice)
+    if document is None:
         source, policy = "", _policy_of_provider(spec, known)
     else:
-        source, document = found
         with faults_at(source):
             policy = rules.parse(document, release=spec.release, strict=spec.strict, every_problem=True)
         for note in policy.notes:
@@ -88,17 +92,6 @@ def _legacy(spec: EngineSpec, weights: Weights, notice: Notice) -> LegacyEngine:
     with faults_at(source) if source else nullcontext():
         algorithm = algorithm_from_policy(spec, weighted, every_problem=True)
     return LegacyEngine(algorithm if config is None else configured(algorithm, config), spec.release_view())
-
-
-def _policy_document(spec: EngineSpec) -> tuple[str, Mapping[str, Any]] | None:
-    """(file, document) of the policy; None when the provider counts."""
-    rules = spec.record.legacy_rules
-    if spec.policy_configmap is not None and rules.config_maps:
-        return spec.policy_configmap, read_policy_configmap(Path(spec.policy_configmap))
-    if spec.policy_configmap is not None:
-        spec.engine(no_notice)  # says why not
-    document = None if spec.policy_file is None else rules.read_file(Path(spec.policy_file))
-    return None if document is None else (spec.policy_file or "", document)
 
 
 def _policy_of_provider(spec: EngineSpec, known: Registry) -> Policy:

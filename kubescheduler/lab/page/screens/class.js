@@ -169,7 +169,7 @@ function short(name) {
 
 function Revealed({ found, guess }) {
   const right = isRight(guess, found);
-  const text = found.host ? `It goes to ${found.host}.` : "It fits nowhere.";
+  const text = found.host ? `It goes to ${found.host}.` : found.tried === false ? "It is not tried." : "It fits nowhere.";
   useEffect(() => announce(`${right ? "Right." : "Not quite."} ${text}`), []);
   return html`<section class=${right ? "revealed right" : "revealed"} aria-label="The scheduler's answer">
     <p class="verdict"><strong>${right ? "✓ Right." : "✗ Not quite."}</strong> ${text}</p>
