@@ -11,7 +11,6 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -235,18 +234,11 @@ class Drawing:
     def _answers(self, track: Track, pods: Sequence[Pod]) -> Iterator[DrawnAnswer]:
         """Of one scheduler on every pod; in a sequence pods that are alike are placed in bulk."""
         bulk = self.sequence and not self.running
-        parts = placed_in_order(track.scheduler.place_run, pods, partial(self._decision, track)) if bulk else None
-        for part in map(partial(self._decision, track), pods) if parts is None else parts:
+        for part in placed_in_order(track.scheduler.place_run, pods, track.run) if bulk else map(track.run, pods):
             if isinstance(part, Decision):
                 yield DrawnAnswer(part.host, next(failures(part), ""))
             else:
                 yield from map(DrawnAnswer, part.hosts)
-
-    def _decision(self, track: Track, pod: Pod) -> Decision:
-        out = track.take_out(pod)
-        decision = track.decide(pod).decision
-        track.settle(pod, decision.host, was_out=out)
-        return decision
 
 
 @attrs.define(eq=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -112,10 +113,12 @@ def effects(
         if host is not None and pod.metadata.uid not in gone:
             cache.assume_pod(pod, host)
             placed += 1
-    return _of(cache, placed, len(pods) - placed, len(evicted))
+    found = cluster_effects(cache)
+    return msgspec.structs.replace(found, placed=placed, unplaced=len(pods) - placed, evicted=len(evicted))
 
 
-def _of(cache: ClusterCache, placed: int, unplaced: int, evicted: int) -> Effects:
+def cluster_effects(cache: ClusterCache) -> Effects:
+    """The cluster as it is."""
     there = [node for node in cache.columns.nodes if node is not None]
     rows = [cache.columns.row_of[node.name] for node in there]
     shares = _shares(cache, rows)
@@ -130,13 +133,12 @@ def _of(cache: ClusterCache, placed: int, unplaced: int, evicted: int) -> Effect
         for node, used in zip(there, _by_node(shares, len(there)), strict=True)
     ]
     return Effects(
-        placed=placed,
-        unplaced=unplaced,
+        placed=0,
+        unplaced=0,
         nodes=tuple(sorted(nodes, key=lambda node: node.name.encode())),
         utilisation=tuple(filter(None, (_utilisation(name, values) for name, values in shares.items()))),
         fullest_half=_fullest_half(shares, [counts[node.name] for node in there]),
         spread=tuple(_spread(cache, zones)),
-        evicted=evicted,
         daemons=len(daemons),
     )
 
@@ -173,8 +175,10 @@ def _utilisation(name: str, values: NDArray[np.float64]) -> Utilisation | None:
     there = values[~np.isnan(values)]
     if not len(there):
         return None
-    numbers = (there.mean(), there.min(), there.max(), there.std())
-    return Utilisation(name, *(round(float(number), 6) for number in numbers))
+    each = there.tolist()
+    mean = math.fsum(each) / len(each)  # exactly, so that every machine comes to the same digits
+    deviation = math.sqrt(math.fsum((share - mean) ** 2 for share in each) / len(each))
+    return Utilisation(name, *(round(number, 6) for number in (mean, min(each), max(each), deviation)))
 
 
 def _fullest_half(shares: Shares, counts: Sequence[int]) -> float:

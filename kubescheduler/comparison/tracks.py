@@ -199,6 +199,13 @@ class Track:
             return msgspec.structs.replace(found, decision=self._next(pod, preempt=False))
         return found
 
+    def run(self, pod: Pod) -> Decision:
+        """Decides on a pod as the next one, and leaves it where it then is."""
+        out = self.take_out(pod)
+        decision = self.decide(pod).decision
+        self.settle(pod, decision.host, was_out=out)
+        return decision
+
     def _found(self, pod: Pod) -> TrackedDecision:
         decision = self._next(pod, preempt=self.preempts)
         if decision.host is not None or decision.preemption is None or not decision.preemption.chosen:

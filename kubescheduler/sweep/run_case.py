@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import random
 import time
 import zlib
@@ -16,13 +15,12 @@ import msgspec
 
 import kubescheduler
 from clusterstate.cache import ClusterCache
-from clusterstate.columns import Columns
 from clusterstate.errors import InputError, listed
 from clusterstate.manifests.fields import STRICT, strictness_of
 from clusterstate.objects import ClusterObject, Pod
-from clusterstate.selectors.pod_owners import is_daemon_pod
 from clusterstate.usage import CPU, MEMORY
 from kubescheduler.api.cluster import Cluster
+from kubescheduler.comparison.effects import cluster_effects
 from kubescheduler.comparison.running_pods import asked_pods, taken_out
 from kubescheduler.comparison.tracks import NOTHING_RUNS, Track
 from kubescheduler.core.decision import Decision, failures, went_on_without
@@ -303,9 +301,7 @@ def _tie_break(case: Case, engine: Engine) -> TieBreak:
 def _place(pod: Pod, track: Track, errors: list[str], without: dict[str, None]) -> Decision:
     """Decides on a pod and places it. One that is not even tried gets none, which is no error. without: gets the
     ignorable extenders that did not answer."""
-    track.take_out(pod)
-    decision = track.decide(pod).decision
-    track.place(pod, decision.host)
+    decision = track.run(pod)
     errors += (f"Pod {pod.key}: {text}" for text in list(failures(decision))[:1])
     without.update(dict.fromkeys(went_on_without(decision, True)))
     return decision
@@ -315,31 +311,16 @@ def _place(pod: Pod, track: Track, errors: list[str], without: dict[str, None]) 
 
 
 def _use(cache: ClusterCache) -> dict[str, Value]:
-    """Nodes are used that have pods other than those of DaemonSets and static ones, which come with every node."""
-    columns = cache.columns
-    rows = [row for row, node in enumerate(columns.nodes) if node is not None]
-    used = {pod.node_name for pod in cache.pods() if not is_daemon_pod(pod)}
-    return {
-        "nodes": len(rows),
-        "nodes_used": sum(node.name in used for node in columns.nodes if node is not None),
-        **_shares(columns, rows, CPU, "cpu"),
-        **_shares(columns, rows, MEMORY, "memory"),
-    }
-
-
-def _shares(columns: Columns, rows: list[int], resource: str, name: str) -> dict[str, Value]:
-    """Mean, maximum and standard deviation over nodes of requested / allocatable; nodes that have none are left out.
-
-    Summed exactly, so that every machine comes to the same digits.
-    """
-    index = columns.resources[resource]
-    requested, allocatable = columns.requested.data[index, rows], columns.allocatable.data[index, rows]
-    shares = [r / a for r, a in zip(requested.tolist(), allocatable.tolist(), strict=True) if a > 0]
-    count = len(shares) or 1
-    mean = math.fsum(shares) / count
-    deviation = math.sqrt(math.fsum((share - mean) ** 2 for share in shares) / count)
-    values = {"mean": mean, "max": max(shares, default=0.0), "stddev": deviation}
-    return {f"{name}_{what}": round(value, DIGITS) for what, value in values.items()}
+    """Means, maxima and standard deviations are of requested / allocatable over the nodes that have any."""
+    found = cluster_effects(cache)
+    use = {each.resource: each for each in found.utilisation}
+    values: dict[str, Value] = {"nodes": len(found.nodes), "nodes_used": found.nodes_used}
+    for name in (CPU, MEMORY):
+        mean, most, deviation = (
+            (use[name].mean, use[name].most, use[name].deviation) if name in use else (0.0, 0.0, 0.0)
+        )
+        values |= {f"{name}_mean": mean, f"{name}_max": most, f"{name}_stddev": deviation}
+    return values
 
 
 def _json(value: Mapping[str, Any]) -> str:
