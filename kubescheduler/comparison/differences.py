@@ -201,8 +201,9 @@ def _masks(decision: Decision, place: Mapping[str, int]) -> tuple[dict[str, Mask
             if mask[rows].any():
                 add(refused_for(check, str(reason)), mask[rows])
     looked_at = decision.looked_at[rows]
-    if decision.absent is not None:
-        add(refused_for(decision.absent.plugin or OTHERS, ""), ~looked_at)
+    outside = decision.absent or decision.pre_filter_rejection
+    if outside is not None:
+        add(refused_for(outside.plugin or OTHERS, ""), ~looked_at)
     for rule, node in _by_name(decision):
         if node in place:
             masks.setdefault(rule, np.zeros(size, np.bool_))[place[node]] = True

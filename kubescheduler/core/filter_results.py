@@ -118,8 +118,8 @@ class FilterResults:
     """Whether an extender's reasons are added to the checks' on the same node, else they replace them."""
     pre_filter_plugins: tuple[str, ...] = ()
     """The plugins that named the nodes that alone may be considered, sorted (1.36)."""
-    pre_filter_message: str = ""
-    """Why a PreFilter plugin rejected the pod whatever the node; empty when none did."""
+    pre_filter_rejection: Status | None = None
+    """The status with which a PreFilter plugin rejected the pod, whatever the node; None when none did."""
     post_filter_message: str = ""
     """What the PostFilter plugins said, where the release reports it (1.36)."""
     _turn: Turn = attrs.field(default=AT_ONCE, repr=False)
@@ -131,9 +131,9 @@ class FilterResults:
         return self.listed if self.judged is None else self.listed & self.judged
 
     @property
-    def pre_filter_rejection(self) -> Status | None:
-        """The status with which a PreFilter plugin rejected the pod, whatever the node; None when none did."""
-        return self.absent if self.pre_filter_message else None
+    def pre_filter_message(self) -> str:
+        """Why a PreFilter plugin rejected the pod whatever the node; empty when none did."""
+        return "" if self.pre_filter_rejection is None else self.pre_filter_rejection.message
 
     def statuses(self, among: Mask | None = None) -> dict[str, Status]:
         """Node that was refused → its status; in legacy releases all are Unschedulable.

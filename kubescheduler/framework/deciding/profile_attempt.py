@@ -350,7 +350,7 @@ class ProfileAttempt(Attempt, eq=False, kw_only=True):
             "pending": passed.pending,
             "refused": self.refused if left is None else {**self.refused, **left.refused},
             "pre_filter_plugins": narrowed.plugins,
-            "pre_filter_message": "" if rejected is None else rejected.message,
+            "pre_filter_rejection": rejected,
             "from_kept_ranking": self.by_hint and found,
         }
         if rejected is not None and self.thorough:

@@ -11,13 +11,16 @@ import pytest
 
 from clusterstate.objects import (
     Affinity,
+    ClaimVolume,
     ClusterObject,
     LabelSelector,
     ObjectMeta,
+    PersistentVolumeClaim,
     Pod,
     PodAffinity,
     PodAffinityTerm,
     Service,
+    StorageClass,
     Taint,
     TopologySpreadConstraint,
     WeightedPodAffinityTerm,
@@ -366,6 +369,20 @@ def test_releases_that_refuse_alike(new: str, fields: dict[str, Any]) -> None:
     if "node" in fields:
         fields, cluster = {}, [msgspec.structs.replace(one, taints=(TAINT,)) for one in TWO]
     assert change(cluster, EngineSpec(), EngineSpec(release=new), pod("p", **fields)).cause is Cause.SAME
+
+
+@pytest.mark.parametrize("old", ["1.24", "1.26", "1.27"])
+@pytest.mark.parametrize("new", ["1.27", "1.36"])
+def test_releases_whose_pre_filter_refuses_alike(old: str, new: str) -> None:
+    """1.26 and 1.27 give no node a status where PreFilter rejects the pod; the plugin is known all the same."""
+    claim = PersistentVolumeClaim(ObjectMeta(name="data", namespace="default"), storage_class_name="now")
+    found = change(
+        [*TWO, claim, StorageClass(ObjectMeta(name="now"), volume_binding_mode="Immediate")],
+        EngineSpec(release=old),
+        EngineSpec(release=new),
+        pod("p", volumes=(ClaimVolume("data"),)),
+    )
+    assert found.cause is Cause.SAME
 
 
 def test_different_victims(policies: Policies) -> None:

@@ -186,7 +186,7 @@ TAINTED = "node(s) had taint {k: v}, that the pod didn't tolerate"
             {
                 "judged": mask(),
                 "absent": Status.unresolvable("r"),
-                "pre_filter_message": "r",
+                "pre_filter_rejection": Status.unresolvable("r"),
                 "post_filter_message": "x",
             },
             "0/3 nodes are available: 3 r.",

@@ -98,7 +98,7 @@ def found() -> Comparison:
     pods = [
         pod("stays", node_selector=labels({"kubernetes.io/hostname": "n1"})),
         pod("moves"),
-        pod("errs", scheduler_name="x"),
+        pod("errs"),
     ]
     made = compare(cluster, pods, OLD, [NEW])
     erring = attrs.evolve(made.pods[2], changes=(HostChange(Cause.ERROR, "the new scheduler gave up"),))
