@@ -12,6 +12,7 @@ from kubescheduler.framework.contract.profile import Enabled, PluginSet, Point, 
 from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitArgs
 from kubescheduler.framework.plugins.plugin_record import enabled_everywhere
 from kubescheduler.releases import v1_36
+from kubescheduler.releases.lookup import release_named
 from tests.support.configuring.component_build import (
     args_of,
     comparable,
@@ -70,10 +71,17 @@ def test_unknown_provider() -> None:
     assert len(caught.value.problems) == 2
 
 
-def test_listed_twice_1_20() -> None:
+@pytest.mark.parametrize("release", ["1.20", "1.22"])
+def test_listed_twice_in_v1beta1(release: str) -> None:
     """A default that is enabled without being disabled is told with a hint."""
-    found = problems("1.20", profiles=[{"plugins": plugins(score=plugin_set(("NodeAffinity", 5)))}])
-    assert found == (
+    score = plugins(score=plugin_set(("NodeAffinity", 5)))
+    with pytest.raises(ConfigError) as caught:
+        component_config_from(
+            document("1.20", profiles=[{"plugins": score}]),
+            release_named(release).framework_rules.component,
+            all_problems=True,
+        )
+    assert caught.value.problems == (
         "profiles[0].plugins.score: plugin NodeAffinity is listed 2 times, defaults included; "
         "disable it there before you enable it, or take one of them out",
     )
