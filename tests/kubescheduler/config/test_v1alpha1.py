@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,6 @@ GROUP = "kubescheduler.config.k8s.io"
 
 def document(version: str = "v1alpha1", **keys: Any) -> dict[str, Any]:
     return {"apiVersion": f"{GROUP}/{version}", "kind": "KubeSchedulerConfiguration", **keys}
-
-
-def lifted(**keys: Any) -> Lifted:
-    return lifted_v1alpha1(document(**keys), "1.18")
 
 
 def config(notes: list[str] | None = None, **keys: Any) -> SchedulerConfig:
@@ -58,13 +55,13 @@ SOURCES: dict[str, tuple[dict[str, Any], tuple[Any, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("reader", [lambda **keys: read_v1alpha1(document(**keys)), lifted], ids=["1.16", "1.18"])
+@pytest.mark.parametrize("reader", [read_v1alpha1, partial(lifted_v1alpha1, release="1.18")], ids=["1.16", "1.18"])
 @pytest.mark.parametrize(("source", "expected"), SOURCES.values(), ids=SOURCES)
 def test_the_source(
     reader: Callable[..., V1Alpha1Config | Lifted], source: dict[str, Any], expected: tuple[Any, ...]
 ) -> None:
     """A provider goes before a policy, a ConfigMap is of kube-system unless it says otherwise."""
-    found = reader(algorithmSource=source)
+    found = reader(document(algorithmSource=source))
     assert (found.provider, found.policy_file, found.policy_configmap) == expected
 
 

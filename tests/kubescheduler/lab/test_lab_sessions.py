@@ -274,7 +274,7 @@ def test_a_question_that_is_superseded_while_it_works_is_stopped(server: LabServ
     with ThreadPoolExecutor(1) as pool:
         long = pool.submit(server.ask, "endless", tab=tab, ask="hints", serial=1)
         assert BEGUN.acquire(timeout=10)
-        until_old(server, tab)
+        until(lambda: worker_of(server, tab).is_slow)  # it has run for longer than a stale question may
         assert server.ask("echo", tab=tab, ask="hints", serial=2).status == 200
         assert long.result().json["refused"] == "superseded"
     assert server.ask("echo", tab=tab).json["version"] == 1
@@ -351,8 +351,3 @@ def worker_of(server: LabServer, tab: str) -> Any:
 def until_waiting(server: LabServer, tab: str, count: int) -> None:
     """Until so many questions of the tab wait behind the one that runs."""
     until(lambda: worker_of(server, tab).waiting >= count)
-
-
-def until_old(server: LabServer, tab: str) -> None:
-    """Until what runs has run for longer than a stale question may."""
-    until(lambda: worker_of(server, tab).is_slow)

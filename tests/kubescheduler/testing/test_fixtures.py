@@ -177,14 +177,13 @@ def test_compare_placements(shop: Project) -> None:
 )  # fmt: skip
 def test_wrong_markers(body: str, lines: list[str], project: Project) -> None:
     """A test whose cluster or scheduler cannot be had is told every fault, and nothing else."""
-    project.write("bad.json", [{**node("a"), "status": {"allocatable": 4}}, _labelled("b")])
+    project.write(
+        "bad.json",
+        [{**node("a"), "status": {"allocatable": 4}}, {"kind": "Node", "metadata": {"name": "b", "labels": "x"}}],
+    )
     project.write("pytest.ini", "[pytest]\n")
     found = project.fault(body)
     assert found == [line.replace("{path}", str(project.path)) for line in lines]
-
-
-def _labelled(name: str) -> dict[str, object]:
-    return {"kind": "Node", "metadata": {"name": name, "labels": "x"}}
 
 
 @pytest.mark.parametrize(

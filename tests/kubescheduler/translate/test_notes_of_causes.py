@@ -20,7 +20,6 @@ from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.translate.migration import MigrationOptions, migrated
 from kubescheduler.translate.policy_source import provider_source
 from kubescheduler.translate.translating import translate, weighed
-from kubescheduler.translate.translation_model import Note
 from priorities.avoided_nodes import ANNOTATION
 from tests.support.comparisons import node, pod
 from tests.support.configuring.translating import moved
@@ -191,15 +190,11 @@ priorities: [{name: NodePreferAvoidPodsPriority, weight: 1}, {name: SelectorSpre
 """
 
 
-def weighed_notes() -> tuple[Note, ...]:
-    return migrated([("policy.yaml", POLICY)], MigrationOptions("1.16", "1.36")).notes
-
-
 def counted(*objects: ClusterObject) -> dict[str, Any]:
     """Path → what is said of the cluster."""
     return {
         note.path: note.text.rpartition("; here ")[2]
-        for note in weighed(weighed_notes(), objects)
+        for note in weighed(migrated([("policy.yaml", POLICY)], MigrationOptions("1.16", "1.36")).notes, objects)
         if "; here " in note.text
     }
 

@@ -8,11 +8,9 @@ import pytest
 
 from clusterstate.errors import ConfigError
 from kubescheduler.config.load_config import component_config_from
-from kubescheduler.framework.contract.profile import Profile
 from kubescheduler.releases.lookup import RELEASES
 from kubescheduler.translate.policy_source import provider_source
 from kubescheduler.translate.translating import translate
-from kubescheduler.translate.translation_model import Translation
 from tests.support.configuring.component_build import format_of
 from tests.support.configuring.policies_1_20 import policy_config
 from tests.support.configuring.translating import (
@@ -37,11 +35,6 @@ EXTENDER = {
     "httpTimeout": 100_000_000,
     "managedResources": [{"name": "example.com/x", "ignoredByScheduler": True}],
 }
-
-
-def read(translation: Translation) -> Profile:
-    """The profile of the document as 1.20 completes it."""
-    return component_config_from(translation.plain(), format_of("1.20"), all_problems=True).profiles[0]
 
 
 POLICIES = {
@@ -82,7 +75,8 @@ def test_providers(provider: str) -> None:
         provider=provider,
         all_problems=True,
     )
-    assert read(found).plugins == own.profiles[0].plugins
+    again = component_config_from(found.plain(), format_of("1.20"), all_problems=True)
+    assert again.profiles[0].plugins == own.profiles[0].plugins
     assert found.exact
     assert not translate(provider_source(provider, "1.16", RELEASES["1.16"].gates.resolve({})), "1.20").exact
 

@@ -14,7 +14,6 @@ from kubescheduler.framework.plugins.plugin_record import points_by_plugin
 from kubescheduler.releases.names import place
 from kubescheduler.translate.translating import translation_yaml
 from kubescheduler.translate.translation_model import (
-    Translation,
     default_weights,
     format_of,
     gone_since,
@@ -94,10 +93,6 @@ def test_the_target_reads_what_is_written(name: str) -> None:
             assert running <= points_by_plugin(form.plugins).keys()
 
 
-def said(translation: Translation) -> str:
-    return "\n".join(map(str, translation.notes))
-
-
 @pytest.mark.parametrize(
     ("source", "to", "texts", "not_yet"),
     [
@@ -117,7 +112,7 @@ def said(translation: Translation) -> str:
 def test_notes_say_since_when(source: str, to: str, texts: tuple[str, ...], not_yet: tuple[str, ...]) -> None:
     """The release at which something goes is named, and nothing of releases after the target is."""
     release, document = SOURCES[source]
-    notes = said(moved(document, release=release, to=to))
+    notes = "\n".join(map(str, moved(document, release=release, to=to).notes))
     assert [text for text in texts if text not in notes] == []
     assert [text for text in not_yet if text in notes] == []
 

@@ -39,10 +39,6 @@ FAMILIES = (
 )
 
 
-def names(registry: MetricsRegistry) -> set[str]:
-    return {family.name for family in parse(registry.text().decode())}
-
-
 @pytest.mark.parametrize(
     ("visibility", "hidden", "shown"),
     [
@@ -62,7 +58,7 @@ def test_what_is_shown(visibility: Visibility, hidden: list[str], shown: set[str
     """A family that an earlier minor release deprecated is hidden, unless it is asked for."""
     registry = MetricsRegistry(FAMILIES, visibility)
     assert [family.name for family in registry.hidden] == hidden
-    assert names(registry) == shown
+    assert {family.name for family in parse(registry.text().decode())} == shown
 
 
 def test_the_help_tells_stability_and_deprecation() -> None:

@@ -94,12 +94,9 @@ def test_names_of_the_loop_are_those_of_families() -> None:
     for rules in (METRICS_1_20, METRICS_1_36):
         assert rules.names is not None
         known = {family.name for family in rules.families}
-        names = [value for value in vars_of(rules.names) if isinstance(value, str) and value]
+        values = (getattr(rules.names, name) for name in rules.names.__struct_fields__)
+        names = [value for value in values if isinstance(value, str) and value]
         assert {f"scheduler_{name}" for name in names} <= known
-
-
-def vars_of(record: Any) -> list[Any]:
-    return [getattr(record, name) for name in record.__struct_fields__]
 
 
 def test_1_16_never_exports_two_of_its_metrics() -> None:

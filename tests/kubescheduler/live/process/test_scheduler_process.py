@@ -17,7 +17,6 @@ from kubescheduler.live.events import EventBroadcaster, Surface
 from kubescheduler.live.klog import LogWriter
 from kubescheduler.live.leadership import LEADER_ANNOTATION
 from kubescheduler.live.process.scheduler_process import look_up_events
-from kubescheduler.live.stored_objects import StoredObjects
 from kubescheduler.live.transport.api_client import ApiClient
 from kubescheduler.live.transport.io_thread import IoThread
 from kubescheduler.releases.lookup import live_release, recorded_processes
@@ -357,7 +356,7 @@ def test_what_the_leader_before_bound_is_known_first(api_server: FrontServer, re
         cluster.make(NODES, a_node("n", cpu="1"))
         cluster.make(PODS, a_pod("waits", cpu="800m"))
         cluster.until(lambda: bool(watches(api_server)))
-        cluster.until(lambda: "waits" in known(cluster.informers.stores["Pod"]))
+        cluster.until(lambda: "waits" in {stored.obj.metadata.name for stored in cluster.informers.stores["Pod"]})
         api_server.faults.append(hanging_watches(PODS))
         asked = len(watches(api_server))
         api_server.cut()
@@ -368,10 +367,6 @@ def test_what_the_leader_before_bound_is_known_first(api_server: FrontServer, re
         assert cluster.condition("waits").get("reason") == "Unschedulable"
         assert not cluster.pod("waits")["spec"].get("nodeName")
         api_server.faults.clear()
-
-
-def known(pods: StoredObjects) -> set[str]:
-    return {stored.obj.metadata.name for stored in pods}
 
 
 def watches(server: FrontServer) -> list[str]:
