@@ -227,28 +227,23 @@ TOLERATES = (Toleration("dirty", "Exists"),)
 DIRTY_C = make_node("c", {"zone": "c"}, taints=(Taint("dirty", "", "NoSchedule"),))
 
 
-CASES_1_36 = [
-    pytest.param(wanting(spread(min_domains=4)), [CROWDED, CROWDED, CROWDED], id="min-domains-force-zero"),
-    pytest.param(wanting(spread(skew=3, min_domains=4)), [CROWDED, None, None], id="min-domains-larger-skew"),
-    pytest.param(wanting(spread(node_taints_policy="Honor")), [CROWDED, None, None], id="taints-honoured"),
-    pytest.param(
-        wanting(spread(node_taints_policy="Honor"), tolerations=TOLERATES), [CROWDED, CROWDED, None], id="tolerated"
-    ),
-    pytest.param(
+CASES_1_36: dict[str, Any] = {
+    "min-domains-force-zero": (wanting(spread(min_domains=4)), [CROWDED, CROWDED, CROWDED]),
+    "min-domains-larger-skew": (wanting(spread(skew=3, min_domains=4)), [CROWDED, None, None]),
+    "taints-honoured": (wanting(spread(node_taints_policy="Honor")), [CROWDED, None, None]),
+    "tolerated": (wanting(spread(node_taints_policy="Honor"), tolerations=TOLERATES), [CROWDED, CROWDED, None]),
+    "affinity-ignored": (
         wanting(spread(node_affinity_policy="Ignore"), node_selector=labels({"zone": "a"})),
         [CROWDED, CROWDED, None],
-        id="affinity-ignored",
     ),
-    pytest.param(wanting(spread(), node_selector=labels({"zone": "a"})), [None, None, None], id="affinity-honoured"),
-    pytest.param(wanting(spread(selector=LabelSelector())), [None, None, None], id="empty-selector-counts-nothing"),
-    pytest.param(
-        wanting(spread(match_label_keys=("rev",)), label={"app": "x", "rev": "2"}), [None, None, None], id="label-keys"
-    ),
-    pytest.param(wanting(spread(match_label_keys=("rev",))), [CROWDED, CROWDED, None], id="absent-label-keys"),
-]
+    "affinity-honoured": (wanting(spread(), node_selector=labels({"zone": "a"})), [None, None, None]),
+    "empty-selector-counts-nothing": (wanting(spread(selector=LabelSelector())), [None, None, None]),
+    "label-keys": (wanting(spread(match_label_keys=("rev",)), label={"app": "x", "rev": "2"}), [None, None, None]),
+    "absent-label-keys": (wanting(spread(match_label_keys=("rev",))), [CROWDED, CROWDED, None]),
+}
 
 
-@pytest.mark.parametrize(("pod", "expected"), CASES_1_36)
+@pytest.mark.parametrize(("pod", "expected"), CASES_1_36.values(), ids=CASES_1_36)
 def test_members_of_1_36(pod: Pod, expected: list[str | None]) -> None:
     """Zones a with three pods, b with two and a tainted c with one."""
     cluster = Cluster([*RACKS, DIRTY_C], pods_on(a=3, b=2, c=1), view=VIEWS["1.36"])

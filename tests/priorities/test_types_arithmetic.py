@@ -9,14 +9,7 @@ from hypothesis import strategies as st
 
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from priorities.types import (
-    default_normalize,
-    default_normalize_reversed,
-    idiv,
-    normalize,
-    normalize_reversed,
-    scaled,
-)
+from priorities.types import default_normalize, default_normalize_reversed, idiv, normalize, normalize_reversed, scaled
 from tests.support.build import Cluster, make_pod
 
 CASES = {

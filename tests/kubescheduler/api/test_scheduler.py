@@ -412,7 +412,7 @@ def cluster(release: str = "1.16") -> Any:
     return ks.Cluster(release=release).node("a", cpu=4)
 
 
-def checking_scheduler(release: str = "1.16", **options: Any) -> Any:
+def made(release: str = "1.16", **options: Any) -> Any:
     return ks.Scheduler(cluster(release), **options)
 
 
@@ -435,12 +435,12 @@ NOWHERE: Any = {
 """What has a pod on no node."""
 
 CALLS: dict[str, tuple[Callable[[], object], str]] = {
-    "decide: 5": (lambda: checking_scheduler().decide(5), f"pod: {THING} 5"),
-    "decide: None": (lambda: checking_scheduler().decide(None), f"pod: {THING} null"),
-    "decide: no pods": (lambda: checking_scheduler().decide([]), "pod: no"),
-    "decide: no node": (lambda: checking_scheduler().decide(NOWHERE), "decide takes one pod, found none"),
-    "decide: no name": (lambda: checking_scheduler().decide({}), "metadata.name: missing; every object needs a name"),
-    "decide: no file": (lambda: checking_scheduler().decide("no.yaml"), "no.yaml: no such file or folder"),
+    "decide: 5": (lambda: made().decide(5), f"pod: {THING} 5"),
+    "decide: None": (lambda: made().decide(None), f"pod: {THING} null"),
+    "decide: no pods": (lambda: made().decide([]), "pod: no"),
+    "decide: no node": (lambda: made().decide(NOWHERE), "decide takes one pod, found none"),
+    "decide: no name": (lambda: made().decide({}), "metadata.name: missing; every object needs a name"),
+    "decide: no file": (lambda: made().decide("no.yaml"), "no.yaml: no such file or folder"),
     "scheduler: None": (lambda: ks.Scheduler(NONE), NO_CLUSTER),
     "scheduler: 5": (lambda: ks.Scheduler(FIVE), "cluster: expected a Cluster, found 5"),
     "scheduler: object": (lambda: ks.Scheduler(object()), "expected a Cluster, found an object of type object"),  # type: ignore[arg-type]
@@ -462,49 +462,25 @@ CALLS: dict[str, tuple[Callable[[], object], str]] = {
         "running: pods are given besides; give one of the two",
     ),
     "running: none": (lambda: ks.compare(cluster(), new="", running=True), "no pod runs in the cluster"),
-    "policy: 5": (
-        lambda: checking_scheduler(policy=5),
-        "policy: expected a file name, a document as a dict, or its text",
-    ),
-    "policy: no file": (lambda: checking_scheduler(policy="no.json"), "missing policy config file no.json"),
-    "provider: 5": (
-        lambda: checking_scheduler(provider=5),
-        "provider: expected the name of an algorithm provider, found 5",
-    ),
-    "provider": (lambda: checking_scheduler(provider="DefaultProvder"), "did you mean DefaultProvider?"),
-    "gates: 5": (lambda: checking_scheduler("1.36", gates=5), f"{GATES} 5"),
-    "gates: list": (lambda: checking_scheduler("1.36", gates=["A"]), f"{GATES} a list"),
-    "tie break": (
-        lambda: checking_scheduler(tie_break=5),
-        "tie_break: 5 is not known; known are first, random, upstream",
-    ),
-    "seed": (lambda: checking_scheduler(seed=[1]), f"seed: {WHOLE} a list"),
-    "percentage": (
-        lambda: checking_scheduler(percentage_of_nodes_to_score="x"),
-        f'percentage_of_nodes_to_score: {WHOLE} "x"',
-    ),
-    "weight": (lambda: checking_scheduler(hard_pod_affinity_symmetric_weight="x"), f'symmetric_weight: {WHOLE} "x"'),
-    "weight: True": (
-        lambda: checking_scheduler(hard_pod_affinity_symmetric_weight=True),
-        f"symmetric_weight: {WHOLE} true",
-    ),
-    "extenders: 5": (
-        lambda: checking_scheduler(extenders=5),
-        "extenders: expected live, pass, record FILE or replay FILE",
-    ),
-    "plugins: 5": (lambda: checking_scheduler("1.36", plugins=5), "plugins: expected a class, a factory or text like"),
-    "plugins: value": (
-        lambda: checking_scheduler("1.36", plugins={"A": 5}),
-        "plugins: A: expected a class or a factory, found",
-    ),
-    "plugins: builtin": (lambda: checking_scheduler("1.36", plugins=dict), "a factory takes (args, handle) or nothing"),
-    "configmap": (lambda: checking_scheduler(policy_configmap=5), "policy_configmap: expected a file name, found 5"),
-    "name": (lambda: checking_scheduler(scheduler_name=5), "scheduler_name: expected a name, found 5"),
-    "bind: None": (
-        lambda: checking_scheduler().bind(NONE),
-        "decision: expected a Decision, found null; the method decide",
-    ),
-    "run: 5": (lambda: checking_scheduler().run(5), f"pods: {THING} 5"),
+    "policy: 5": (lambda: made(policy=5), "policy: expected a file name, a document as a dict, or its text"),
+    "policy: no file": (lambda: made(policy="no.json"), "missing policy config file no.json"),
+    "provider: 5": (lambda: made(provider=5), "provider: expected the name of an algorithm provider, found 5"),
+    "provider": (lambda: made(provider="DefaultProvder"), "did you mean DefaultProvider?"),
+    "gates: 5": (lambda: made("1.36", gates=5), f"{GATES} 5"),
+    "gates: list": (lambda: made("1.36", gates=["A"]), f"{GATES} a list"),
+    "tie break": (lambda: made(tie_break=5), "tie_break: 5 is not known; known are first, random, upstream"),
+    "seed": (lambda: made(seed=[1]), f"seed: {WHOLE} a list"),
+    "percentage": (lambda: made(percentage_of_nodes_to_score="x"), f'percentage_of_nodes_to_score: {WHOLE} "x"'),
+    "weight": (lambda: made(hard_pod_affinity_symmetric_weight="x"), f'symmetric_weight: {WHOLE} "x"'),
+    "weight: True": (lambda: made(hard_pod_affinity_symmetric_weight=True), f"symmetric_weight: {WHOLE} true"),
+    "extenders: 5": (lambda: made(extenders=5), "extenders: expected live, pass, record FILE or replay FILE"),
+    "plugins: 5": (lambda: made("1.36", plugins=5), "plugins: expected a class, a factory or text like"),
+    "plugins: value": (lambda: made("1.36", plugins={"A": 5}), "plugins: A: expected a class or a factory, found"),
+    "plugins: builtin": (lambda: made("1.36", plugins=dict), "a factory takes (args, handle) or nothing"),
+    "configmap": (lambda: made(policy_configmap=5), "policy_configmap: expected a file name, found 5"),
+    "name": (lambda: made(scheduler_name=5), "scheduler_name: expected a name, found 5"),
+    "bind: None": (lambda: made().bind(NONE), "decision: expected a Decision, found null; the method decide"),
+    "run: 5": (lambda: made().run(5), f"pods: {THING} 5"),
     "compare: None": (lambda: ks.compare(NONE, new="release=1.36"), NO_CLUSTER),
     "compare: new": (lambda: ks.compare(cluster(), new=5), 'new: expected text like "release=1.36,config=sched.yaml"'),
     "compare: nothing": (lambda: ks.compare(cluster(), new=[]), "there is nothing to compare with"),
