@@ -39,6 +39,17 @@ VALUE_RULE = (
     "end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
     "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
 )
+NAME = (
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character "
+    "(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
+    "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+)
+SUBDOMAIN = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and "
+    "end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
+    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+)
+LONG = "x" * 64
 NO_VALUES = "for 'in', 'notin' operators, values set can't be empty"
 SOME_VALUES = "values set must be empty for exists and does not exist"
 ONE_VALUE = "for 'Gt', 'Lt' operators, exactly one value is required"
@@ -71,6 +82,8 @@ def req(key: str, operator: str, *values: str) -> Requirement:
         (req("a", "in", "1"), '"in" is not a valid node selector operator'),
         (req("", "=="), '"==" is not a valid node selector operator'),
         (req("/a", "In"), 'invalid label key "/a": prefix part must be non-empty'),
+        (req("-", "Exists"), f'invalid label key "-": name part {NAME}'),
+        (req("gen", "In", LONG), f'invalid label value: "{LONG}": at key: "gen": must be no more than 63 characters'),
     ],
 )
 def test_requirement_error(requirement: Requirement, error: str | None) -> None:
@@ -220,83 +233,39 @@ def test_tolerates(toleration: Toleration, taint: Taint, expected: bool) -> None
     assert tolerates(toleration, taint) is expected
 
 
-NAME = (
-    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character "
-    "(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
-    "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
-)
-SUBDOMAIN = (
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and "
-    "end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
-    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
-)
 ALL = 'supported values: "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"'
-LONG = "x" * 64
 
-EXPRESSIONS: dict[str, tuple[Requirement, str, list[str]]] = {
-    "value": (
-        Requirement("gen", "Gt", ("-1",)),
-        f'invalid label value: "-1": at key: "gen": {VALUE_RULE}',
-        [f'values[0][gen]: Invalid value: "-1": {VALUE_RULE}'],
-    ),
-    "no-integer": (
-        Requirement("gen", "Lt", ("x",)),
-        "for 'Gt', 'Lt' operators, the value must be an integer",
-        ["values[0]: Invalid value: \"x\": for 'Gt', 'Lt' operators, the value must be an integer"],
-    ),
+EXPRESSIONS: dict[str, tuple[Requirement, list[str]]] = {
+    "value": (req("gen", "Gt", "-1"), [f'values[0][gen]: Invalid value: "-1": {VALUE_RULE}']),
+    "no-integer": (req("gen", "Lt", "x"), [f'values[0]: Invalid value: "x": {NO_INTEGER}']),
     "neither": (
-        Requirement("gen", "Lt", ("-",)),
-        "for 'Gt', 'Lt' operators, the value must be an integer",
-        [
-            "values[0]: Invalid value: \"-\": for 'Gt', 'Lt' operators, the value must be an integer",
-            f'values[0][gen]: Invalid value: "-": {VALUE_RULE}',
-        ],
+        req("gen", "Lt", "-"),
+        [f'values[0]: Invalid value: "-": {NO_INTEGER}', f'values[0][gen]: Invalid value: "-": {VALUE_RULE}'],
     ),
-    "operator": (
-        Requirement("gen", "Is"),
-        '"Is" is not a valid node selector operator',
-        [f'operator: Unsupported value: "Is": {ALL}'],
-    ),
-    "no-values": (
-        Requirement("gen", "In"),
-        "for 'in', 'notin' operators, values set can't be empty",
-        ["values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty"],
-    ),
-    "values-too-many": (
-        Requirement("gen", "Exists", ("a", "b")),
-        "values set must be empty for exists and does not exist",
-        ['values: Invalid value: ["a","b"]: values set must be empty for exists and does not exist'],
-    ),
-    "not-one-value": (
-        Requirement("gen", "Gt"),
-        "for 'Gt', 'Lt' operators, exactly one value is required",
-        ["values: Invalid value: null: for 'Gt', 'Lt' operators, exactly one value is required"],
-    ),
-    "key": (
-        Requirement("-", "Exists"),
-        f'invalid label key "-": name part {NAME}',
-        [f'key: Invalid value: "-": name part {NAME}'],
-    ),
-    "prefix": (
-        Requirement("A/b", "Exists"),
-        f'invalid label key "A/b": prefix part {SUBDOMAIN}',
-        [f'key: Invalid value: "A/b": prefix part {SUBDOMAIN}'],
-    ),
-    "length": (
-        Requirement("gen", "In", (LONG,)),
-        f'invalid label value: "{LONG}": at key: "gen": must be no more than 63 characters',
-        [f'values[0][gen]: Invalid value: "{LONG}": must be no more than 63 bytes'],
-    ),
+    "operator": (req("gen", "Is"), [f'operator: Unsupported value: "Is": {ALL}']),
+    "no-values": (req("gen", "In"), [f"values: Invalid value: null: {NO_VALUES}"]),
+    "values-too-many": (req("gen", "Exists", "a", "b"), [f'values: Invalid value: ["a","b"]: {SOME_VALUES}']),
+    "not-one-value": (req("gen", "Gt"), [f"values: Invalid value: null: {ONE_VALUE}"]),
+    "key": (req("-", "Exists"), [f'key: Invalid value: "-": name part {NAME}']),
+    "length": (req("gen", "In", LONG), [f'values[0][gen]: Invalid value: "{LONG}": must be no more than 63 bytes']),
 }
 
 
-@pytest.mark.parametrize(("requirement", "old", "new"), EXPRESSIONS.values(), ids=EXPRESSIONS)
-def test_expressions(requirement: Requirement, old: str, new: list[str]) -> None:
+@pytest.mark.parametrize(("requirement", "new"), EXPRESSIONS.values(), ids=EXPRESSIONS)
+def test_expressions(requirement: Requirement, new: list[str]) -> None:
     """1.20 tells the first fault, 1.36 all of them with their paths."""
     term = NodeSelectorTerm((requirement,))
-    assert node_selector_error_1_20([term]) == old
+    assert node_selector_error_1_20([term]) == (requirement_error(requirement) or "a fault")
     path = "p.nodeSelectorTerms[1].matchExpressions[0]"
     assert node_selector_errors_1_36([NodeSelectorTerm(), term], "p") == [f"{path}.{text}" for text in new]
+
+
+def test_the_prefix_of_a_key() -> None:
+    """1.20 has the words of 1.36 for it."""
+    term = NodeSelectorTerm((req("A/b", "Exists"),))
+    assert node_selector_error_1_20([term]) == f'invalid label key "A/b": prefix part {SUBDOMAIN}'
+    [new] = node_selector_errors_1_36([term], "p")
+    assert new.endswith(f'.key: Invalid value: "A/b": prefix part {SUBDOMAIN}')
 
 
 FIELDS: dict[str, tuple[Requirement, str, str]] = {
@@ -335,7 +304,7 @@ def test_a_term_is_valid_in_all_releases_or_in_none() -> None:
 
 def test_preferred_terms_that_do_not_count_are_not_parsed() -> None:
     """Those without weight."""
-    bad = NodeSelectorTerm((Requirement("gen", "Is"),))
+    bad = NodeSelectorTerm((req("gen", "Is"),))
     terms = (PreferredSchedulingTerm(0, bad), PreferredSchedulingTerm(1, NodeSelectorTerm()))
     assert preferred_error_1_20(terms) is None
     assert preferred_error_1_36(terms) is None
@@ -346,12 +315,10 @@ def test_preferred_terms_that_do_not_count_are_not_parsed() -> None:
 
 def test_several_faults_are_one_text() -> None:
     """Each once; 1.20 has one a term, 1.36 all."""
-    bad = NodeSelectorTerm((Requirement("gen", "Is"), Requirement("gen", "Was")))
-    other = NodeSelectorTerm((Requirement("gen", "In"),))
+    bad = NodeSelectorTerm((req("gen", "Is"), req("gen", "Was")))
+    other = NodeSelectorTerm((req("gen", "In"),))
     assert node_selector_error_1_20([bad, bad]) == '"Is" is not a valid node selector operator'
-    assert node_selector_error_1_20([bad, other]) == (
-        "[\"Is\" is not a valid node selector operator, for 'in', 'notin' operators, values set can't be empty]"
-    )
+    assert node_selector_error_1_20([bad, other]) == (f'["Is" is not a valid node selector operator, {NO_VALUES}]')
     assert preferred_error_1_36((PreferredSchedulingTerm(1, bad),)) == (
         f'[[0].matchExpressions[0].operator: Unsupported value: "Is": {ALL}, '
         f'[0].matchExpressions[1].operator: Unsupported value: "Was": {ALL}]'
@@ -359,28 +326,22 @@ def test_several_faults_are_one_text() -> None:
     assert aggregate([]) is None
 
 
+def selecting(*expressions: Requirement, **labels: str) -> LabelSelector:
+    return LabelSelector(FrozenMap(labels), expressions)
+
+
 SELECTORS = {
-    "operator": (
-        LabelSelector(match_expressions=(Requirement("a", "Near", ("b",)),)),
-        '"Near" is not a valid label selector operator',
-    ),
-    "value": (LabelSelector(FrozenMap({"service": "x y"})), f'values[0][service]: Invalid value: "x y": {VALUE_RULE}'),
-    "no values": (
-        LabelSelector(match_expressions=(Requirement("a", "In"),)),
-        "values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty",
-    ),
-    "values of Exists": (
-        LabelSelector(match_expressions=(Requirement("a", "Exists", ("b",)),)),
-        'values: Invalid value: ["b"]: values set must be empty for exists and does not exist',
-    ),
+    "operator": (selecting(req("a", "Near", "b")), '"Near" is not a valid label selector operator'),
+    "value": (selecting(service="x y"), f'values[0][service]: Invalid value: "x y": {VALUE_RULE}'),
+    "no values": (selecting(req("a", "In")), f"values: Invalid value: null: {NO_VALUES}"),
+    "values of Exists": (selecting(req("a", "Exists", "b")), f'values: Invalid value: ["b"]: {SOME_VALUES}'),
     "the first requirement counts": (
-        LabelSelector(FrozenMap({"b": "?"}), (Requirement("a", "In"),)),
+        selecting(req("a", "In"), b="?"),
         f'values[0][b]: Invalid value: "?": {VALUE_RULE}',
     ),
     "all its faults": (
-        LabelSelector(match_expressions=(Requirement("a", "Exists", ("!",)),)),
-        '[values: Invalid value: ["!"]: values set must be empty for exists and does not exist, '
-        f'values[0][a]: Invalid value: "!": {VALUE_RULE}]',
+        selecting(req("a", "Exists", "!")),
+        f'[values: Invalid value: ["!"]: {SOME_VALUES}, values[0][a]: Invalid value: "!": {VALUE_RULE}]',
     ),
 }
 
