@@ -586,7 +586,7 @@ class Cluster(CopiedAsItself):
             raise error.with_references(there) from error
         out = self._of(self._entries.added(entries), notes, entries)
         out._daemon_sets += tuple(item for item in given.items if kind_of(item) == "DaemonSet")
-        if self._defaulting and (met := met_claims((entry.obj for entry in entries), out.objects)):
+        if self._defaulting and (met := met_claims((entry.obj for entry in entries), lambda: out)):
             out = out.with_accompanying((obj, None) for obj in met)
         named = {entry.obj.node_name for entry in entries if isinstance(entry.obj, Pod)}
         lost = any(name and out._entries.find(("Node", name)) is None for name in named)

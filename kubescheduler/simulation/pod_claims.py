@@ -136,13 +136,13 @@ class Storage:
         return max(marked, default=("", ""))[1]
 
 
-def met_claims(written: Iterable[ClusterObject], there: Iterable[ClusterObject]) -> list[Any]:
+def met_claims(written: Iterable[ClusterObject], there: Callable[[], Iterable[ClusterObject]]) -> list[Any]:
     """What becomes of claims that somebody has written, before any pod uses them; a claim that says its phase has met
-    its controller. there: everything."""
+    its controller. there: everything, asked for when it is needed."""
     new = [obj for obj in written if isinstance(obj, PersistentVolumeClaim) and not (obj.phase or obj.volume_name)]
     if not new:
         return []
-    storage = Storage(there)
+    storage = Storage(there())
     return [obj for claim in new if (found := storage.met(claim)) != (claim,) for obj in found]
 
 

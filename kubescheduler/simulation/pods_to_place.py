@@ -141,7 +141,7 @@ def pods_in(  # noqa: PLR0913
     accompanying: list[ReadObject] = [(obj, item) for obj, item in both if not isinstance(obj, Pod)]
     if defaulting:
         written_here = [obj for obj, _ in accompanying]
-        accompanying += ((obj, None) for obj in met_claims(written_here, joined(cluster or (), written_here)))
+        accompanying += ((obj, None) for obj in met_claims(written_here, lambda: joined(cluster or (), written_here)))
     claims = ClaimControllers(
         lambda: joined(cluster or (), (obj for obj, _ in accompanying)),
         Decoder(prepare=None if filling is None else filling.others),

@@ -118,7 +118,7 @@ class WorkloadReader:
             elif manifest.get("kind") != "Pod":
                 self._add(decoder, Item(item.source, manifest, item.place, notes=item.notes))
         if self._defaulting:
-            self._objects += met_claims(self._objects, [*self._cluster, *self._objects])
+            self._objects += met_claims(self._objects, lambda: [*self._cluster, *self._objects])
         self._classes |= {obj.metadata.name: obj for obj in self._objects if isinstance(obj, PriorityClass)}
         admitted = self._filling.pods(self._classes)
         prepare = admitted if self._defaulting else None
