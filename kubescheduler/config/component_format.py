@@ -12,6 +12,7 @@ import msgspec
 
 from clusterstate.errors import ConfigError
 from kubescheduler.config.config_schema import Written, WrittenProfile
+from kubescheduler.config.policy_model import ignored_resources, ordered
 from kubescheduler.framework.contract.profile import (
     DEFAULT_SCHEDULER_NAME,
     ClientConnection,
@@ -27,7 +28,6 @@ from kubescheduler.framework.plugins.plugin_record import InTreePlugin, PluginPo
 
 if TYPE_CHECKING:
     from kubescheduler.config.go_decoding import Fault, UnknownKey
-    from kubescheduler.extender.config import ExtenderConfig
     from kubescheduler.framework.document_schema import Struct
 
 
@@ -282,21 +282,6 @@ def is_address(text: str) -> bool:
 
 
 FIT = "NodeResourcesFit"
-
-
-def ordered(extenders: Sequence[ExtenderConfig]) -> tuple[ExtenderConfig, ...]:
-    """Ignorable extenders behind the others, else in the order they are configured."""
-    return tuple(sorted(extenders, key=lambda extender: extender.ignorable))
-
-
-def ignored_resources(extenders: Sequence[ExtenderConfig]) -> tuple[str, ...]:
-    """The resources that the extenders look after and the scheduler does not."""
-    return tuple(
-        resource.name
-        for extender in extenders
-        for resource in extender.managed_resources
-        if resource.ignored_by_scheduler
-    )
 
 
 def with_ignored_1_20(profile: Profile, ignored: tuple[str, ...]) -> Profile:

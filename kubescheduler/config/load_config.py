@@ -39,6 +39,7 @@ from kubescheduler.config.go_decoding import (
     unknown_problem,
 )
 from kubescheduler.config.policy_1_20_plugins import plugin_name_hint
+from kubescheduler.config.policy_model import comes_of
 from kubescheduler.framework.contract.profile import PluginSet, Point, Profile, SchedulerConfig
 from kubescheduler.framework.document_schema import FieldError, Struct, aggregate, written
 from kubescheduler.framework.plugins.plugin_record import (
@@ -163,7 +164,7 @@ def _checked(decoded: DecodedConfig, rules: DocumentRules) -> SchedulerConfig:
     config = _complete(decoded.written, rules)
     found = [*rules.form.errors(rules.form, decoded.written, config, rules.version), *_args_errors(config, rules.form)]
     found = [_as_written(error, decoded.written.profiles, config) for error in found]
-    problems += (error.problem for error in found if not _is_faulty(error.path, decoded.faulty))
+    problems += (error.problem for error in found if not comes_of(error.path, decoded.faulty))
     try:
         finished = rules.form.finish(rules, config)
     except ConfigError as error:
@@ -199,11 +200,6 @@ def _as_written(error: FieldError, written: Sequence[WrittenProfile], config: Sc
     own = [each.name for each in (written[at].plugins or {}).get(member, PluginSet()).enabled]
     path = f"profiles[{at}].plugins.{member}.enabled[{own.index(name)}]" if name in own else error.path
     return msgspec.structs.replace(error, path=path)
-
-
-def _is_faulty(path: str, faulty: Iterable[str]) -> bool:
-    """Whether a fault comes only of a value that could not be read."""
-    return any(path == other or path.startswith((f"{other}.", f"{other}[")) for other in faulty)
 
 
 # --- faults that the releases find only when they build the plugins ---------------------------

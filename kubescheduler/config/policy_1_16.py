@@ -39,6 +39,7 @@ from kubescheduler.config.policy_model import (
     PredicatePolicy,
     PriorityPolicy,
     UnreadablePolicy,
+    int32,
     policy_keys,
     priority_entry,
     ratio,
@@ -91,7 +92,7 @@ def parse_policy(
     every_problem = every_problem or strict
     api_version, type_error = checked_type(document, _SCHEME)
     if type_error is not None:
-        raise ConfigError(_type_problem(document, type_error) if every_problem else f"invalid policy: {type_error}")
+        raise ConfigError(type_problem(document, type_error) if every_problem else f"invalid policy: {type_error}")
     decoder = GoDecoder(internal=api_version in INTERNAL_VERSIONS)
     policy: Policy = decoder.decode(keys, document)
     ignored, unknown = _sort_unknown(decoder)
@@ -109,7 +110,7 @@ def parse_policy(
 def _narrowed(policy: Policy, notes: list[str]) -> Policy:
     """The policy with its weight narrowed to 32 bits, and the notes."""
     weight = policy.hard_pod_affinity_symmetric_weight
-    narrowed = (weight + 2**31) % 2**32 - 2**31
+    narrowed = int32(weight)
     if narrowed != weight:
         notes.append(f"hardPodAffinitySymmetricWeight {weight} does not fit 32 bits and is read as {narrowed}")
     return attrs.evolve(policy, hard_pod_affinity_symmetric_weight=narrowed, notes=tuple(notes))
@@ -149,7 +150,8 @@ def checked_type(document: Mapping[str, Any], scheme: str) -> tuple[str, str | N
     return version, not_registered(kind, version, scheme)
 
 
-def _type_problem(document: Mapping[str, Any], error: str) -> str:
+def type_problem(document: Mapping[str, Any], error: str) -> str:
+    """What to do with a document that is no Policy. error: the release's text."""
     if document.get("kind") == "ConfigMap":
         return f"kind: {error}; this is a ConfigMap: give the file as --policy-configmap"
     return f"kind: {error}; a policy begins with kind: Policy and apiVersion: v1"

@@ -25,7 +25,15 @@ from kubescheduler.config.go_decoding import (
     twice_problems,
     unknown_problem,
 )
-from kubescheduler.config.policy_1_16 import GATED, INTERNAL_VERSIONS, around, around_extender, checked_type, misplaced
+from kubescheduler.config.policy_1_16 import (
+    GATED,
+    INTERNAL_VERSIONS,
+    around,
+    around_extender,
+    checked_type,
+    misplaced,
+    type_problem,
+)
 from kubescheduler.config.policy_1_20_plugins import (
     EQUAL,
     EVEN_SPREAD,
@@ -244,12 +252,9 @@ def _written(document: Mapping[str, Any], text: str | None) -> str:
 
 
 def _type_problem(document: Mapping[str, Any], error: str) -> str:
-    match document.get("kind"):
-        case "ConfigMap":
-            return f"kind: {error}; this is a ConfigMap: give the file as --policy-configmap"
-        case "KubeSchedulerConfiguration":
-            return f"kind: {error}; this is a component configuration: give the file as --config"
-    return f"kind: {error}; a policy begins with kind: Policy and apiVersion: v1"
+    if document.get("kind") == "KubeSchedulerConfiguration":
+        return f"kind: {error}; this is a component configuration: give the file as --config"
+    return type_problem(document, error)
 
 
 def _version_problem(unknown: list[UnknownKey], release: str) -> str:

@@ -16,6 +16,7 @@ import msgspec
 from clusterstate.errors import ConfigError, nearest
 from kubecel.api_names import go_quote
 from kubescheduler.config.config_text import read_policy_configmap, read_policy_file
+from kubescheduler.config.policy_model import Policy, PredicatePolicy, PriorityPolicy, ignored_resources, int32, ordered
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Enabled, Point, Profile
 from kubescheduler.framework.document_schema import invalid, required
 from kubescheduler.framework.plugins.inter_pod_affinity import InterPodAffinityArgs
@@ -33,7 +34,6 @@ from kubescheduler.framework.plugins.resource_scores import RequestedToCapacityR
 from kubescheduler.framework.plugins.services import ServiceAffinityArgs
 
 if TYPE_CHECKING:
-    from kubescheduler.config.policy_model import Policy, PredicatePolicy, PriorityPolicy
     from kubescheduler.extender.config import ExtenderConfig
 
 
@@ -332,9 +332,7 @@ def policy_profile_1_20(
         lists.add(point, plugin)
     _add_predicates(lists, selected, args, known)
     _add_priorities(lists, weights, args, known, rules.score, spreads=rules.spreads(feature_gates))
-    ignored = tuple(
-        r.name for extender in policy.extenders for r in extender.managed_resources if r.ignored_by_scheduler
-    )
+    ignored = ignored_resources(policy.extenders)
     fit = (("NodeResourcesFit", NodeResourcesFitArgs(ignored_resources=ignored)),) if ignored else ()
     profile = Profile(
         scheduler_name=DEFAULT_SCHEDULER_NAME,
@@ -342,7 +340,7 @@ def policy_profile_1_20(
         plugin_config=(*lists.config.items(), *fit),
         run_all_filters=policy.always_check_all_predicates,
     )
-    return profile, policy.ordered_extenders()
+    return profile, ordered(policy.extenders)
 
 
 # --- what is selected ----------------------------------------------------------------------
@@ -462,7 +460,7 @@ def _add_priorities(
     """In the order of names. ``spreads``: SelectorSpreadPriority means PodTopologySpread."""
     for priority in sorted(weights):
         plugin = score[priority]
-        weight = _int32(weights[priority])
+        weight = int32(weights[priority])
         if priority == SELECTOR_SPREAD and not spreads:
             plugin = plugin if plugin != SPREAD else "SelectorSpread"
         elif priority == SELECTOR_SPREAD:
@@ -475,18 +473,13 @@ def _add_priorities(
             lists.configure(plugin, args.ratio)
         elif priority == LABEL_PLUGIN and args.label is not None:
             labels = (*args.label.present_labels_preference, *args.label.absent_labels_preference)
-            weight = _int32(weight * len(labels))
+            weight = int32(weight * len(labels))
             lists.configure(plugin, args.label)
         elif priority == SERVICE_PLUGIN and args.service is not None:
-            weight = _int32(weight * len(args.service.anti_affinity_labels_preference))
+            weight = int32(weight * len(args.service.anti_affinity_labels_preference))
             lists.configure(plugin, args.service)
         if plugin not in known:  # in a release without a change of its that gives the plugin its name
             raise ConfigError(f'plugin "{plugin}" does not exist')
         if Point.PRE_SCORE in known[plugin].points:
             lists.add(Point.PRE_SCORE, plugin)
         lists.add(Point.SCORE, plugin, weight)
-
-
-def _int32(number: int) -> int:
-    """The number as 32 bits hold it."""
-    return (number + 2**31) % 2**32 - 2**31

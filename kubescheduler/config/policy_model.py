@@ -143,15 +143,6 @@ class Policy:
     notes: tuple[str, ...] = attrs.field(default=(), eq=False)
     """What may be unexpected about the policy, for the user; they change nothing."""
 
-    def ordered_extenders(self) -> tuple[ExtenderConfig, ...]:
-        """The extenders as they are called: those that are not ignorable first, each group in its own order."""
-        return tuple(sorted(self.extenders, key=lambda extender: extender.ignorable))
-
-    def ignored_resources(self) -> frozenset[str]:
-        """The managed resources that PodFitsResources skips."""
-        managed = (resource for extender in self.extenders for resource in extender.managed_resources)
-        return frozenset(resource.name for resource in managed if resource.ignored_by_scheduler)
-
     def hard_weight(self, configured: int) -> int:
         """The weight of required pod affinity in effect; ``configured`` is that of the flag."""
         return self.hard_pod_affinity_symmetric_weight or configured
@@ -282,6 +273,12 @@ FROM_POLICY = "couldn't create scheduler from policy: "
 
 MAX_TOTAL = 2**63 - 1
 
+
+def int32(number: int) -> int:
+    """The number as 32 bits hold it."""
+    return (number + 2**31) % 2**32 - 2**31
+
+
 MAX_PRIORITY = 10
 
 MAX_WEIGHT = MAX_TOTAL // MAX_PRIORITY
@@ -338,18 +335,29 @@ def checked_policy(read: Callable[[], Policy], faults_of: Callable[[Policy], Ite
     return policy
 
 
-def _follows(path: str, faulty: Iterable[str]) -> bool:
-    """Whether a problem at ``path`` only comes of a value that could not be read."""
-    return any(
-        path == other
-        or path.startswith((f"{other}.", f"{other}["))
-        or other == f"{path}.name"
-        or other.startswith(f"{path}.argument")
-        for other in faulty
-    )
+def _follows(entry: str, faulty: Sequence[str]) -> bool:
+    """Whether a problem of an entry only comes of a value in it, or around it, that could not be read."""
+    within = any(other == f"{entry}.name" or other.startswith(f"{entry}.argument") for other in faulty)
+    return within or comes_of(entry, faulty)
+
+
+def comes_of(path: str, faulty: Iterable[str]) -> bool:
+    """Whether a fault at ``path`` only comes of a value around it that could not be read."""
+    return any(path == other or path.startswith((f"{other}.", f"{other}[")) for other in faulty)
 
 
 # --- extenders, also of configurations --------------------------------------------------------
+
+
+def ordered(extenders: Sequence[ExtenderConfig]) -> tuple[ExtenderConfig, ...]:
+    """The extenders as they are called: ignorable ones behind the others, else in the order they are configured."""
+    return tuple(sorted(extenders, key=lambda extender: extender.ignorable))
+
+
+def ignored_resources(extenders: Sequence[ExtenderConfig]) -> tuple[str, ...]:
+    """The resources that the extenders look after and the scheduler does not."""
+    managed = (resource for extender in extenders for resource in extender.managed_resources)
+    return tuple(resource.name for resource in managed if resource.ignored_by_scheduler)
 
 
 def extender_errors(

@@ -20,6 +20,8 @@ from kubescheduler.config.policy_model import (
     PriorityArgument,
     checked_policy,
     give_up,
+    ignored_resources,
+    ordered,
 )
 from kubescheduler.core.algorithm import DEFAULT_SCHEDULER, Algorithm, LegacyBehaviour, WeightedPriority
 from kubescheduler.core.attempt import GenericScheduler
@@ -274,7 +276,7 @@ def _assemble(
 ) -> Algorithm:
     selected = known.mandatory.union(predicates)
     rules, gates, domains = flags.record.legacy_rules, flags.gates, tuple(sorted(set(flags.failure_domains)))
-    predicate_args = PredicateArgs(policy.ignored_resources(), flags.max_pd_volumes, gates, domains)
+    predicate_args = PredicateArgs(frozenset(ignored_resources(policy.extenders)), flags.max_pd_volumes, gates, domains)
     hard_weight = policy.hard_weight(flags.hard_weight)
     unresolvable = known.unresolvable.__contains__
     checks = tuple(
@@ -292,7 +294,7 @@ def _assemble(
         ),
         idle=tuple(known.fit_predicates[name](predicate_args) for name in sorted(selected.difference(known.ordering))),
         mandatory=known.mandatory,
-        extenders=flags.extender_access.extenders(tuple(policy.ordered_extenders()), flags.record.wire, encoder),
+        extenders=flags.extender_access.extenders(ordered(policy.extenders), flags.record.wire, encoder),
         always_check_all_predicates=rules.every_check or policy.always_check_all_predicates,
         behaviour=_behaviour(rules, gates),
         scheduler_name=flags.scheduler_name or DEFAULT_SCHEDULER,

@@ -20,6 +20,7 @@ from kubescheduler.config.policy_1_20_plugins import (
     predicate_name,
     priority_name,
 )
+from kubescheduler.config.policy_model import ignored_resources
 from kubescheduler.framework.contract.profile import Enabled, Point
 from kubescheduler.framework.plugins.node_resources_fit import ScoringStrategy
 from kubescheduler.framework.plugins.plugin_record import DEFAULT_PROVIDER, enabled_everywhere
@@ -520,7 +521,7 @@ def _plugin_config(source: Source, filters: Filters, scores: Scores) -> Iterator
         yield _args("NodeAffinity", added)
     if scores.strategy is not None:
         yield _args(FIT, WithOrigin({"scoringStrategy": scores.strategy}, scores.strategy.origin))
-    elif source.policy.ignored_resources():
+    elif ignored_resources(source.policy.extenders):
         yield _args(FIT, WithOrigin({"ignoredResources": []}, "extenders look after resources, which are written here"))
     if SPREAD in scores.plugins:
         yield _args(SPREAD, scores.spread.args)
