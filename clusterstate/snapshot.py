@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Hashable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -14,10 +14,7 @@ from clusterstate.columns import Amounts, Columns
 from clusterstate.growable import Growable, IntArray, Mask
 from clusterstate.objects import Node, Pod
 from clusterstate.pod_counts import ClaimName, Ids, Tally, Weight
-from clusterstate.podinfo import PodInfo, Reach
-
-if TYPE_CHECKING:
-    from clusterstate.podinfo import Use
+from clusterstate.podinfo import PodInfo, Reach, Use
 
 T = TypeVar("T")
 

@@ -11,28 +11,12 @@ from clusterstate.changes import Reads
 from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.footprint import Footprint, spec_alone
 from clusterstate.growable import Mask
-from clusterstate.objects import (
-    ISCSI,
-    RBD,
-    AWSElasticBlockStore,
-    GCEPersistentDisk,
-    PodSpec,
-    VolumeSource,
-)
+from clusterstate.objects import ISCSI, RBD, AWSElasticBlockStore, GCEPersistentDisk, PodSpec, VolumeSource
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claims import READ_WRITE_ONCE_POD, NotFoundError, claim_names, find_claim, has_claims
 from predicates.refusal_evidence import Conflict, Explain, InUse, Refusal, pods_on_rows, pods_there, predicate_evidence
-from predicates.types import (
-    GO_ON,
-    PASS,
-    SKIP,
-    FitPredicate,
-    FitPredicateFactory,
-    PredicateArgs,
-    PreFiltered,
-    Verdict,
-)
+from predicates.types import GO_ON, PASS, SKIP, FitPredicate, FitPredicateFactory, PredicateArgs, PreFiltered, Verdict
 
 DISK_CONFLICT = "node(s) had no available disk"
 DISK_CONFLICT_1_4 = "NoDiskConflict"

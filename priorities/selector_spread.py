@@ -45,14 +45,7 @@ from priorities.score_evidence import (
     traced,
     zone_text,
 )
-from priorities.types import (
-    MAX_NODE_SCORE,
-    MAX_PRIORITY,
-    Map,
-    PriorityArgs,
-    PriorityConfig,
-    PriorityConfigFactory,
-)
+from priorities.types import MAX_NODE_SCORE, MAX_PRIORITY, Map, PriorityArgs, PriorityConfig, PriorityConfigFactory
 
 REGION = "failure-domain.beta.kubernetes.io/region"
 ZONE = "failure-domain.beta.kubernetes.io/zone"

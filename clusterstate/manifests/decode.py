@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from sys import intern
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -37,10 +37,6 @@ from clusterstate.objects import (
     PodDisruptionBudget,
     PodSpec,
 )
-
-if TYPE_CHECKING:
-    from clusterstate.manifests.quick_reading import ReadPod
-
 
 Manifest = Mapping[str, Any]
 

@@ -18,15 +18,7 @@ import msgspec
 from clusterstate.changes import remember
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.fields import Fields
-from clusterstate.manifests.kinds import (
-    CLAIM_STATUS,
-    CONTAINER,
-    METADATA,
-    OWNER,
-    SPEC,
-    VOLUME_KEYS,
-    read_grants,
-)
+from clusterstate.manifests.kinds import CLAIM_STATUS, CONTAINER, METADATA, OWNER, SPEC, VOLUME_KEYS, read_grants
 from clusterstate.manifests.tables import struct_of
 from clusterstate.objects import (
     NO_LABELS,

@@ -24,7 +24,7 @@ from clusterstate.objects import (
     Taint,
     Toleration,
 )
-from clusterstate.podinfo import PodInfo, Use
+from clusterstate.podinfo import PodInfo, Reach, Use
 from clusterstate.selectors.matching import (
     NOTHING,
     Matcher,
@@ -38,10 +38,7 @@ from clusterstate.snapshot import Snapshot
 from kubecel.api_names import go_quote, label_value_errors, qualified_name_errors
 
 if TYPE_CHECKING:
-    from clusterstate.growable import IntArray, Mask
     from clusterstate.pod_counts import Weight
-    from clusterstate.podinfo import PodInfo, Reach
-    from clusterstate.snapshot import Snapshot
 
 
 VALUE_RULE = (

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 import numpy as np
 
 from clusterstate.changes import Reads, remember
-from clusterstate.growable import ABSENT
+from clusterstate.growable import ABSENT, Mask
 from clusterstate.objects import NO_LABELS, Labels, PodAffinityTerm
-from clusterstate.pod_counts import Tally
-from clusterstate.podinfo import PodInfo, Use, any_of
+from clusterstate.pod_counts import Tally, Weight
+from clusterstate.podinfo import PodInfo, Reach, Use, any_of
 from clusterstate.selectors.matching import (
     NOTHING,
     Matcher,
@@ -29,12 +29,6 @@ from clusterstate.selectors.matching import (
     term_namespaces,
 )
 from clusterstate.snapshot import Snapshot
-
-if TYPE_CHECKING:
-    from clusterstate.growable import Mask
-    from clusterstate.pod_counts import Weight
-    from clusterstate.podinfo import Reach
-
 
 MOST_REMEMBERED = 4096
 """Pod classes of which something is remembered."""

@@ -22,13 +22,12 @@ from kubescheduler.framework.contract.profile import (
     Profile,
     SchedulerConfig,
 )
-from kubescheduler.framework.document_schema import DUPLICATE, INVALID, PERCENT, FieldError, invalid, required
+from kubescheduler.framework.document_schema import DUPLICATE, INVALID, PERCENT, FieldError, Struct, invalid, required
 from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitArgs
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin, PluginPoints, Providers, args_keys
 
 if TYPE_CHECKING:
     from kubescheduler.config.go_decoding import Fault, UnknownKey
-    from kubescheduler.framework.document_schema import Struct
 
 
 class ConfigMapName(msgspec.Struct, frozen=True):

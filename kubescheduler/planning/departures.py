@@ -19,11 +19,7 @@ import msgspec
 from clusterstate.cache import TERMINATED
 from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.manifests.defaulting import derived_uid
-from clusterstate.objects import (
-    Labels,
-    Pod,
-    PodDisruptionBudget,
-)
+from clusterstate.objects import Labels, Pod, PodDisruptionBudget
 from clusterstate.selectors.matching import Matcher, SelectorError, compile_label_selector
 from clusterstate.selectors.pod_owners import MIRROR
 from kubescheduler.simulation.workload import as_new, renamed

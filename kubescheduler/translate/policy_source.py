@@ -16,11 +16,7 @@ from kubescheduler.config.config_schema import COMPONENT_EXTENDER, KIND
 from kubescheduler.config.config_text import configmap_policy, parse_document
 from kubescheduler.config.policy_1_16 import UNREAD
 from kubescheduler.config.policy_1_20 import parse_policy_1_20, policy_faults_1_20, policy_notes_1_20
-from kubescheduler.config.policy_1_20_plugins import (
-    ALWAYS,
-    policy_profile_1_20,
-    profile_for_provider_1_20,
-)
+from kubescheduler.config.policy_1_20_plugins import ALWAYS, policy_profile_1_20, profile_for_provider_1_20
 from kubescheduler.config.policy_model import Policy, PolicyFault, checked_policy
 from kubescheduler.extender.config import ExtenderConfig
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Point, Profile

@@ -34,11 +34,7 @@ from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.contract.runs import Laps, PreFilterOutcome, Watch, score_failed
 from kubescheduler.framework.deciding.compiled_profile import Compiled
 from kubescheduler.framework.deciding.filter_plugins import PluginFiltering
-from kubescheduler.framework.deciding.find_nodes import (
-    ALL_NODES,
-    FrameworkDecisionRules,
-    answers,
-)
+from kubescheduler.framework.deciding.find_nodes import ALL_NODES, FrameworkDecisionRules, answers
 from kubescheduler.framework.deciding.opportunistic_batch import KeptRanking, Signature, Turn
 from kubescheduler.framework.deciding.post_filter_plugins import run_post_filters, searches
 from kubescheduler.framework.deciding.score_plugins import EmptiedNodes, HeapTie, PluginScoring, heap_root, random_ranks

@@ -15,13 +15,7 @@ from clusterstate.hypothetical import PodsByImportance
 from clusterstate.objects import Affinity, LabelSelector, PodAffinity, PodAffinityTerm
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
-from kubescheduler.core.preemption_trials import (
-    BatchTrial,
-    PreemptionAttempt,
-    RowTrial,
-    reads_pods,
-    trials,
-)
+from kubescheduler.core.preemption_trials import BatchTrial, PreemptionAttempt, RowTrial, reads_pods, trials
 from predicates.types import FitPredicate, NodeError, Verdict
 from tests.support.build import cache_of, make_node, make_pod, resources
 

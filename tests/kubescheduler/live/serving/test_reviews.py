@@ -14,13 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubescheduler.live.serving.client_trust import AuthenticationError, UserInfo
-from kubescheduler.live.serving.guard import (
-    Access,
-    Authorizer,
-    ExpiringCache,
-    ReviewClient,
-    TokenAuthenticator,
-)
+from kubescheduler.live.serving.guard import Access, Authorizer, ExpiringCache, ReviewClient, TokenAuthenticator
 from kubescheduler.live.transport.api_answers import ApiError
 from kubescheduler.live.transport.api_client import ApiClient, ClientOptions, Limits
 from kubescheduler.live.transport.io_thread import IoThread
