@@ -388,7 +388,6 @@ class AddedPods(Snapshot):
 
     @property
     def nonzero(self) -> IntArray:
-        """(2, n) millicores and bytes requested, defaults filled in."""
         amounts = np.array(self._likes.first.usage.nonzero, np.int64)
         with np.errstate(over="ignore"):
             out: IntArray = self._pick(self._columns.nonzero) + amounts[:, None] * self._extra

@@ -240,21 +240,17 @@ class SnapshotImageStates(ImageStates):
         """The time as of which every remembered number was up to date."""
 
     def put(self, row: int, node: Node | None) -> None:
-        """Notes the images of a row's node; None: the node is gone."""
         super().put(row, node)
         self.touched(row)
 
     def put_many(self, rows: Sequence[int], nodes: Sequence[Node]) -> None:
-        """As ``put`` of each, one after the other, and then ``refresh``. rows: different ones without a node."""
         super().put_many(rows, nodes)
         self._dirty.update(rows)
 
     def touched(self, row: int) -> None:
-        """Notes that pods of a row came or left: it is copied anew before the next decision."""
         self._dirty.add(row)
 
     def copied(self) -> list[int]:
-        """Copies the rows that have changed; those whose numbers changed by that."""
         if not self._dirty:
             return []
         seen, time = self._seen.data, self._time
@@ -263,7 +259,6 @@ class SnapshotImageStates(ImageStates):
         return rows
 
     def stands(self) -> bool:
-        """Whether no number changes when rows are copied because pods came or left."""
         if self._stood != self._time and all(
             holders.is_same_since(self._seen.view[holders.rows]) for holders in self._holders.values()
         ):

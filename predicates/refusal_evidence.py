@@ -67,7 +67,6 @@ class Shortage(Refusal, frozen=True):
 
     @property
     def refuses(self) -> bool:
-        """It is more than what is free."""
         return self.used + self.asked > self.allocatable and not (self.provided_by_class and not self.allocatable)
 
     @property
@@ -95,7 +94,6 @@ class LimitReached(Refusal, frozen=True):
 
     @property
     def refuses(self) -> bool:
-        """There would be more than the limit, and more than there are."""
         return self.applies and self.limit is not None and self.together > self.limit
 
     @property
@@ -112,12 +110,10 @@ class LimitsReached(Refusal, frozen=True):
 
     @property
     def refuses(self) -> bool:
-        """Some kind grows beyond its limit."""
         return any(one.refuses and one.together > one.there for one in self.limits)
 
     @property
     def text(self) -> str:
-        """Those beyond their limit."""
         return "; ".join(one.text for one in self.limits if one.refuses and one.together > one.there)
 
 
@@ -142,7 +138,6 @@ class Unmet(Refusal, frozen=True):
 
     @property
     def refuses(self) -> bool:
-        """Some need is not met."""
         return self.applies and not all(need.met for need in self.needs)
 
     @property
@@ -163,7 +158,6 @@ class NotSelected(Refusal, frozen=True):
 
     @property
     def refuses(self) -> bool:
-        """The selector or every term is not met."""
         by_term = self.terms is None or any(term and all(n.met for n in term) for term in self.terms)
         return self.unreadable or not by_term or not all(need.met for need in self.selector)
 
@@ -201,7 +195,6 @@ class Conflict(Refusal, frozen=True):
 
     @property
     def refuses(self) -> bool:
-        """Something is in the way."""
         return any(conflict.pods for conflict in self.conflicts)
 
     @property
@@ -230,7 +223,6 @@ class Uneven(Refusal, frozen=True):
 
     @property
     def refuses(self) -> bool:
-        """The domain would get too far ahead, or there is none."""
         if self.domain is None:
             return self.tells_missing
         return self.there + self.own - self.least > self.max_skew
@@ -254,12 +246,10 @@ class AnyOf(Refusal, frozen=True):
 
     @property
     def refuses(self) -> bool:
-        """Any part does."""
         return any(part.refuses for part in self.parts)
 
     @property
     def text(self) -> str:
-        """Those that refuse."""
         return "; ".join(part.text for part in self.parts if part.refuses)
 
 

@@ -319,13 +319,11 @@ class NodeByNodeBindingRule(VolumeBindingRule, frozen=True):
     """Claims are looked at on each node, where what is wrong with them is an error. Upstream: 1.18 VolumeBinding."""
 
     def check(self, pod: PodInfo, snapshot: Snapshot) -> Verdict:
-        """As 1.16 does."""
         if problem := self.problem(pod, snapshot.objects):
             return {NodeError(problem): np.ones(len(snapshot), np.bool_)}
         return check_volume_binding(pod, snapshot, self.rules)
 
     def explain(self, pod: PodInfo, snapshot: Snapshot, reason: str) -> Refusal:
-        """As 1.16 does."""
         return explain_binding(self.rules, pod, snapshot, reason)
 
 

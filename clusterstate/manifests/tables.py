@@ -105,12 +105,10 @@ class KeyedField(TablePart):
         self._reader, self._writer, self._shape, self._always = reader, writer, shape, always
 
     def reading(self, defaults: Mapping[str, Any]) -> tuple[Read, bool]:
-        """See ``TablePart``."""
         default = defaults[self.name]
         return self._reader(default), default is REQUIRED
 
     def writing(self, defaults: Mapping[str, Any]) -> Write:
-        """See ``TablePart``."""
         name, key, writer, always, default = self.name, self.key, self._writer, self._always, defaults[self.name]
 
         def write(record: Any, out: dict[str, Any]) -> None:
@@ -121,7 +119,6 @@ class KeyedField(TablePart):
         return write
 
     def struct_field(self, default: Any) -> StructField:
-        """See ``TablePart``."""
         if self._shape in (str, bool) and default is not None:
             return self.key, self._shape, self._shape() if default is REQUIRED else default
         return self.key, Any if self._shape is Any else self._shape | None, None
@@ -140,12 +137,10 @@ class Group(TablePart):
         self._parts, self._written, self._dropped = parts, written, dropped
 
     def reading(self, defaults: Mapping[str, Any]) -> tuple[Read, bool]:
-        """See ``TablePart``."""
         readings = _readings(self._parts, defaults)
         return lambda fields, key: _given(fields.inside(key), readings), any(needed for *_, needed in readings)
 
     def writing(self, defaults: Mapping[str, Any]) -> Write:
-        """See ``TablePart``."""
         key, dropped, writings = self.key, self._dropped, _writings(self._parts, self._written, defaults)
 
         def write(record: Any, out: dict[str, Any]) -> None:
@@ -172,12 +167,9 @@ class Inline(TablePart):
         self._read, self._write = read, write
 
     def reading(self, _: Mapping[str, Any]) -> tuple[Read, bool]:
-        """See ``TablePart``."""
         return lambda fields, __: self._read(fields), True
 
     def writing(self, _: Mapping[str, Any]) -> Write:
-        """See ``TablePart``."""
-
         def write(record: Any, out: dict[str, Any]) -> None:
             value = getattr(record, self.name)
             if value is not None:

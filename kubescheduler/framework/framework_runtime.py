@@ -97,12 +97,10 @@ class Framework(Frame, CyclePlugins, eq=False, dict=True, weakref=True):
 
     @property
     def rejected(self) -> frozenset[Code]:
-        """The codes that refuse a pod; others give the attempt up."""
         return self.reactions.rejected
 
     @property
     def post_filters(self) -> tuple[Any, ...]:
-        """The PostFilter plugins."""
         return self.at(Point.POST_FILTER)
 
     @cached_property
@@ -275,7 +273,6 @@ class Framework(Frame, CyclePlugins, eq=False, dict=True, weakref=True):
 
     @timed("Reserve")
     def run_reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
-        """The Reserve plugins; the first that fails ends it."""
         for plugin in self.at(Point.RESERVE):
             asked = (ask_status, plugin, "reserve", pod, node_name, state, pod, node_name)
             status, _ = self.watch.plugin("Reserve", plugin.name, state, *asked)
@@ -293,7 +290,6 @@ class Framework(Frame, CyclePlugins, eq=False, dict=True, weakref=True):
 
     @timed("Permit")
     def run_permit(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
-        """A Wait status: the pod is among the waiting pods, and ``wait_on_permit`` waits for it."""
         timeouts: dict[str, float] = {}
         last = Status(Code.Wait)
         for plugin in self.at(Point.PERMIT):
@@ -312,11 +308,9 @@ class Framework(Frame, CyclePlugins, eq=False, dict=True, weakref=True):
         return self.reactions.permit_waits(pod, last)
 
     def held(self, pod: Pod) -> HeldPod | None:
-        """The waiting pod, while Permit plugins hold it."""
         return self.waiting.of(pod)
 
     def wait_on_permit(self, pod: Pod) -> Status | None:
-        """Waits until the pod, if it is held, is let go or rejected."""
         held = self.waiting.of(pod)
         if held is None:
             return None
@@ -335,7 +329,6 @@ class Framework(Frame, CyclePlugins, eq=False, dict=True, weakref=True):
     # --- binding ---------------------------------------------------------------------------
 
     def binds_at_once(self, pod: Pod) -> bool:
-        """Whether every plugin of a binding cycle says that nothing but one request to the API can hold up the pod."""
         plugins = (*self.at(Point.PRE_BIND), *self.at(Point.BIND)[:1], *self.at(Point.POST_BIND))
         return all(getattr(plugin, "binds_at_once", _never)(pod) for plugin in plugins)
 
@@ -364,7 +357,6 @@ class Framework(Frame, CyclePlugins, eq=False, dict=True, weakref=True):
 
     @timed("PreBind")
     def run_pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
-        """The PreBind plugins, group after group; the first that fails ends it."""
         for group in groups(self.at(Point.PRE_BIND), state):
             run = self._pre_bind if len(group) == 1 else self._together
             status = run(group, state, pod, node_name)
@@ -408,7 +400,6 @@ class Framework(Frame, CyclePlugins, eq=False, dict=True, weakref=True):
         return tuple((plugin, binding_by(plugin)) for plugin in self.at(Point.BIND))
 
     def run_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
-        """The first plugin that does not skip binds; Skip: no Bind plugin bound the pod."""
         started = self.watch.now() if state.binding_sent is None else state.binding_sent
         status: Status | None = SKIP
         for plugin, ask in self._binders:
@@ -426,7 +417,6 @@ class Framework(Frame, CyclePlugins, eq=False, dict=True, weakref=True):
 
     @timed("PostBind")
     def run_post_bind(self, state: CycleState, pod: Pod, node_name: str) -> None:
-        """The PostBind plugins, after the pod is bound; none can fail."""
         for plugin in self.at(Point.POST_BIND):
             told = (status_of, custom_nothing, plugin, "post_bind", pod.key, node_name, state, pod, node_name)
             self.watch.plugin("PostBind", plugin.name, state, *told)

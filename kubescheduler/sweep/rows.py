@@ -183,7 +183,6 @@ class CsvRows(Rows):
             self.rows[str(row[CASE])] = row
 
     def append(self, row: Row) -> None:
-        """Writes a row at the end."""
         self.rows[str(row[CASE])] = row
         self._write(to_cells(row, self._columns))
 
