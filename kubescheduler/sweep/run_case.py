@@ -20,7 +20,7 @@ from clusterstate.manifests.fields import STRICT, strictness_of
 from clusterstate.objects import ClusterObject, Pod
 from clusterstate.usage import CPU, MEMORY
 from kubescheduler.api.cluster import Cluster
-from kubescheduler.comparison.effects import cluster_effects
+from kubescheduler.comparison.effects import Utilisation, cluster_effects
 from kubescheduler.comparison.running_pods import asked_pods, taken_out
 from kubescheduler.comparison.tracks import NOTHING_RUNS, Track
 from kubescheduler.core.decision import Decision, failures, went_on_without
@@ -316,10 +316,8 @@ def _use(cache: ClusterCache) -> dict[str, Value]:
     use = {each.resource: each for each in found.utilisation}
     values: dict[str, Value] = {"nodes": len(found.nodes), "nodes_used": found.nodes_used}
     for name in (CPU, MEMORY):
-        mean, most, deviation = (
-            (use[name].mean, use[name].most, use[name].deviation) if name in use else (0.0, 0.0, 0.0)
-        )
-        values |= {f"{name}_mean": mean, f"{name}_max": most, f"{name}_stddev": deviation}
+        each = use.get(name, Utilisation(name, 0.0, 0.0, 0.0, 0.0))
+        values |= {f"{name}_mean": each.mean, f"{name}_max": each.most, f"{name}_stddev": each.deviation}
     return values
 
 
