@@ -27,7 +27,7 @@ from itertools import product
 import msgspec
 import numpy as np
 
-from clusterstate.changes import LOCAL
+from clusterstate.changes import LOCAL, Reads
 from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import Container, FrozenMap, Node, ObjectMeta, Pod, PodSpec
 from clusterstate.podinfo import pod_key
@@ -39,6 +39,8 @@ from kubescheduler.planning.shapes import prices_of
 from kubescheduler.simulation.workload import renamed
 from predicates.refusal_evidence import amount
 
+GROWS_FULL = LOCAL | Reads.RESOURCES
+"""What more pods and more nodes only take from: a refusal by a check that reads no more than this stands."""
 ORDERS = 20
 """Needs that are put first, each in turn, to find what all cost together."""
 AFFINITY = frozenset(CHECKS_OF_RULES["pod affinity"])
@@ -135,7 +137,7 @@ class Needs:
     def _kind(self, pods: Sequence[Pod]) -> AlikePods:
         decision = self._scheduler.decide(pods[0], thorough=True)
         forbidden = np.zeros(len(self._there), np.bool_)
-        lasting = decision.checks_reading(LOCAL)  # more pods, or more nodes, take none of their refusals back
+        lasting = decision.checks_reading(GROWS_FULL)
         for check, verdict in decision.verdicts:
             if check in lasting:
                 for mask in verdict.values():
