@@ -208,11 +208,6 @@ def test_a_missing_file_is_named(kubescheduler: Run, folder: Path) -> None:
     )
 
 
-def test_a_manifest_that_cannot_be_read_is_an_error(kubescheduler: Run, folder: Path) -> None:
-    """A slip of YAML is no failed check."""
-    kubescheduler(*work(folder, "02-taints", "train.yaml", "kind: [Pod\n")).refused("train.yaml:")
-
-
 @pytest.mark.parametrize(
     ("words", "text"),
     [

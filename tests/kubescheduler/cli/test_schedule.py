@@ -265,32 +265,6 @@ def test_standard_input(folder: Path, kubescheduler: Run) -> None:
     assert kubescheduler("schedule", "-", "--pending", stdin=(CLUSTER + "---\n" + POD).encode()).out == TABLE
 
 
-def test_files_folders_and_gzip(folder: Path, kubescheduler: Run) -> None:
-    """Several files, folders and compressed files make one cluster."""
-    first, second = CLUSTER.split("---\n")
-    (folder / "below" / "deeper").mkdir(parents=True)
-    (folder / "below" / "deeper" / "n1.yml").write_text(first)
-    (folder / "n2.yaml.gz").write_bytes(gzip.compress(second.encode()))
-    assert kubescheduler("schedule", "below", "n2.yaml.gz", "--pod", "pod.yaml").out == TABLE
-
-
-def test_an_export_of_the_simulator(folder: Path, kubescheduler: Run) -> None:
-    """The export file of kube-scheduler-simulator is a cluster."""
-    manifests = list(yaml.safe_load_all(CLUSTER + "---\n" + POD))
-    export = {
-        "nodes": manifests[:2],
-        "pods": [{**manifests[2], "spec": {**manifests[2]["spec"], "priorityClassName": "high"}}],
-        "pvs": [],
-        "pvcs": [],
-        "storageClasses": [],
-        "priorityClasses": [{"metadata": {"name": "high"}, "value": 5}],
-        "namespaces": [{"metadata": {"name": "default"}}],
-        "schedulerConfig": {"profiles": []},
-    }
-    (folder / "export.json").write_text(json.dumps(export))
-    assert kubescheduler("schedule", "export.json", "--pending").out == TABLE
-
-
 @pytest.mark.parametrize(
     ("arguments", "host"), [((), "<none>"), (("--no-defaulting",), "n1")], ids=["defaulted", "as it is"]
 )
@@ -331,15 +305,6 @@ def test_ties(folder: Path, kubescheduler: Run, how: str) -> None:
     assert chosen("--tie-break", how).startswith("n00")
 
 
-POLICY_TOML = """\
-kind = "Policy"
-apiVersion = "v1"
-[[predicates]]
-name = "PodFitsResources"
-[[priorities]]
-name = "MostRequestedPriority"
-weight = 2
-"""
 POLICY_YAML = """\
 kind: Policy
 apiVersion: v1
@@ -355,14 +320,12 @@ CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: p}\ndata:\n  pol
     ("option", "name", "text"),
     [
         ("--policy-config-file", "policy.yaml", POLICY_YAML),
-        ("--policy-config-file", "policy.toml", POLICY_TOML),
-        ("--policy-config-file", "policy.json", json.dumps(yaml.safe_load(POLICY_YAML))),
         ("--policy-configmap", "map.yaml", CONFIG_MAP),
     ],
-    ids=["YAML", "TOML", "JSON", "ConfigMap"],
+    ids=["file", "ConfigMap"],
 )
 def test_policies(folder: Path, schedule: Run, option: str, name: str, text: str) -> None:
-    """A policy in every form is the same policy: fill the smaller node first."""
+    """A policy of a file or a ConfigMap: fill the smaller node first."""
     (folder / name).write_text(text)
     outcome = schedule("--pod", "pod.yaml", option, name, "-o", "json")
     decision = json.loads(outcome.out)["items"][0]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kubescheduler.report.simulator_export import PREFIX
-from tests.kubescheduler.cli.conftest import Run, in_a_process, pod
+from tests.kubescheduler.cli.conftest import Run, pod
 
 WEB = """\
 apiVersion: apps/v1
@@ -176,13 +176,6 @@ def test_every_fault_is_told_at_once(simulate: Run) -> None:
 def test_standard_input_is_read_once(simulate: Run) -> None:
     """A usage error."""
     assert simulate("-", "--workload", "-").status == 2
-
-
-def test_in_a_process(folder: Path) -> None:
-    """As a user starts it, warnings being errors."""
-    (folder / "web.yaml").write_text(WEB)
-    outcome = in_a_process("simulate", "cluster.yaml", "--workload", "web.yaml", cwd=folder)
-    assert (outcome.status, outcome.out, outcome.err) == (0, SUMMARY, "")
 
 
 def test_release_1_4_gives_pods_no_tolerations(tmp_path: Path) -> None:

@@ -39,17 +39,12 @@ def policy(**content: object) -> dict[str, str]:
     return {"policy.json": json.dumps({"apiVersion": "v1", "kind": "Policy", **content})}
 
 
-def priorities(*entries: tuple[str, int]) -> dict[str, str]:
-    return policy(priorities=[{"name": name, "weight": weight} for name, weight in entries])
-
-
 BAD_POD = {"kind": "Pod", "metadata": {"name": "b", "namespace": "shop"}, "spec": {"nodeName": 5, "containers": "c"}}
 ONE_BAD = {
     "apiVersion": "v1",
     "kind": "List",
     "items": [{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n9"}}, {"apiVersion": "v1", **BAD_POD}],
 }
-TWO_ARGUMENTS = {"serviceAffinity": {"labels": ["zone"]}, "labelsPresence": {"labels": ["zone"], "presence": True}}
 
 KINDS: dict[str, Case] = {
     "missing file": Case(("schedule", "claster.yaml", "--pod", "pod.yaml"),
@@ -107,22 +102,8 @@ KINDS: dict[str, Case] = {
         (('"DefaultProvder"', "did you mean DefaultProvider?"),)),
     "an unknown predicate": Case(POLICY, (("policy.json: predicates[0]: ", "PodFitsHostPort;",
         "did you mean PodFitsHostPorts?"),), policy(predicates=[{"name": "PodFitsHostPort"}])),
-    "an unknown priority": Case(POLICY, (("policy.json: priorities[0]: ", "LeastRequestPriority",
-        "did you mean LeastRequestedPriority?"),), priorities(("LeastRequestPriority", 1))),
-    "a negative weight": Case(POLICY, (("policy.json: priorities[0].weight: ",
-        "LeastRequestedPriority should have a positive weight"),), priorities(("LeastRequestedPriority", -1))),
-    "a weight that overflows": Case(POLICY, (("policy.json: priorities[0].weight: ",
-        "LeastRequestedPriority should have", "overflown"),), priorities(("LeastRequestedPriority", 2**62))),
-    "weights that overflow together": Case(POLICY,
-        (("policy.json: priorities: total priority of priority functions has overflown",),),
-        priorities(("LeastRequestedPriority", 9 * 10**17), ("MostRequestedPriority", 9 * 10**17))),
-    "two arguments in one entry": Case(POLICY,
-        (("policy.json: predicates[0]: Exactly 1 predicate argument is required, numArgs: 2", "X"),),
-        policy(predicates=[{"name": "X", "argument": TWO_ARGUMENTS}])),
     "an unknown field in a Policy": Case((*POLICY, "--strict"),
         (("policy.json: predicate: unknown key", "did you mean predicates?"),), policy(predicate=[])),
-    "a wrong apiVersion": Case(POLICY, (("policy.json: kind: ", '"v2"', "apiVersion: v1"),),
-        policy() | policy(apiVersion="v2")),
     "a Policy that is broken": Case(POLICY, (("policy.json:1:2: ",),), {"policy.json": "{5}"}),
     "no such Policy": Case(POLICY, (("policy.json",),)),
     "a ConfigMap without Policy": Case((*SCHEDULE, "--policy-configmap", "map.yaml"), (('"policy.cfg"',),),
