@@ -165,9 +165,9 @@ ONE = Measurement(sample_workload, {"pods": 30}, (Headline("t"),), {"pods": 3})
 Answer = Callable[[dict[str, Any], Path], float]
 
 
-def sample(cpu: float) -> Sample:
+def sample_of(cpu: float, wall: float = 1.0, memory: int = 1 << 20) -> Sample:
     """One sample."""
-    return {"cpu": cpu, "wall": 1.0, "memory": 1 << 20}
+    return {"cpu": cpu, "wall": wall, "memory": memory}
 
 
 @pytest.fixture
@@ -177,7 +177,7 @@ def answer(monkeypatch: pytest.MonkeyPatch) -> Callable[[Answer], None]:
     def put(made: Answer) -> None:
         def child(_: Any, arguments: dict[str, Any], checkout: Path, timeout: float) -> dict[str, Sample]:
             assert timeout > ONE.seconds
-            return {"": sample(made(arguments, checkout))}
+            return {"": sample_of(made(arguments, checkout))}
 
         monkeypatch.setattr(samples, "measured_in_child", child)
 
@@ -253,11 +253,6 @@ def test_interrupted(answer: Callable[[Answer], None]) -> None:
     [found] = alternate(ONE, None, 5, lambda: calls.append("interrupted"))
     assert (len(found.here), calls) == (2, ["interrupted"])
     assert list(alternate(ONE, None, 5)) == []
-
-
-def sample_of(cpu: float, wall: float = 1.0, memory: int = 1 << 20) -> Sample:
-    """One sample."""
-    return {"cpu": cpu, "wall": wall, "memory": memory}
 
 
 def test_columns() -> None:

@@ -16,7 +16,7 @@ from clusterstate.objects import Node, Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.extender_calls import FilterAnswer
-from kubescheduler.core.status import Status
+from kubescheduler.core.status import Code, Status
 from kubescheduler.extender.config import ExtenderConfig
 from kubescheduler.framework.contract.handle import Services
 from kubescheduler.framework.contract.plugin import ColumnPlugin, points_of
@@ -49,6 +49,25 @@ class Binder:
 
     def bind(self, state: Any, pod: Pod, node_name: str) -> Status | None:
         return None
+
+
+@attrs.define
+class Gang:
+    """Holds the pods of a gang, until ``size`` of them have places."""
+
+    handle: Any
+    size: int
+    seconds: float
+    """How long the pods are held."""
+    name: str = "Custom"
+
+    def permit(self, state: Any, pod: Pod, node_name: str) -> tuple[Status | None, float]:
+        waiting = self.handle.waiting_pods()
+        if len(waiting) + 1 < self.size:
+            return Status(Code.Wait, ("w",)), self.seconds
+        for held in waiting:
+            held.allow(self.name)
+        return None, 0.0
 
 
 def plugin(name: str, **methods: Callable[..., Any]) -> Any:

@@ -82,11 +82,6 @@ def test_a_chosen_node_in_1_36(stage: Stage, status: Status, told: tuple[str, st
     assert not record.cause.silent
 
 
-def test_nobody_binds_in_1_36() -> None:
-    """Skip is no error, so nothing is told."""
-    assert chosen_1_36(Stage.BIND, POD, "n1", Status(Code.Skip)).cause.silent
-
-
 def decision(**fields: Any) -> Decision:
     return Decision(POD, "1.36", ("n1", "n2"), np.ones(2, np.bool_), 2, **fields)
 

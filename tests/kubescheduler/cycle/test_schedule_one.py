@@ -24,7 +24,7 @@ from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.contract.cycle_state import CycleState
 from kubescheduler.framework.contract.plugin import PreFlight
 from tests.support.build import make_node, make_pod, resources
-from tests.support.deciders import Recorder, answers, plugin
+from tests.support.deciders import Gang, Recorder, answers, plugin
 from tests.support.queues import BOTH, SKIP, WAIT, Bench, SimpleQueue, U, bench
 
 
@@ -520,26 +520,9 @@ def test_many_pods_side_by_side() -> None:
         assert b.services.cache.snapshot().pod_count.tolist() == [100, 100]
 
 
-@attrs.define
-class Gang:
-    """Holds pods until ``size`` of them have a node, then lets all go."""
-
-    handle: Any
-    size: int
-    name: str = "Gang"
-
-    def permit(self, state: CycleState, pod: Pod, node_name: str) -> tuple[Status | None, float]:
-        waiting = self.handle.waiting_pods()
-        if len(waiting) + 1 < self.size:
-            return WAIT, 60.0
-        for held in waiting:
-            held.allow(self.name)
-        return None, 0.0
-
-
 @contextmanager
 def gang_bench(release: str, size: int) -> Iterator[Bench]:
-    gang = Gang(None, size)
+    gang = Gang(None, size, 60.0, "Gang")
     with bench(release, gang) as b:
         gang.handle = b.framework.handle
         yield b

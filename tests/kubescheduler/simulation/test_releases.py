@@ -13,7 +13,7 @@ import pytest
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import SchedulingError
 from clusterstate.objects import Affinity, Pod
-from kubescheduler.core.status import Code, Status
+from kubescheduler.core.status import Status
 from kubescheduler.engine.framework_engine import ProfiledScheduler
 from kubescheduler.engine.spec import EngineSpec, PodScheduler
 from kubescheduler.framework.plugin_loading import with_plugin
@@ -23,6 +23,7 @@ from kubescheduler.simulation.simulation_report import Report
 from kubescheduler.simulation.timeline import PATIENCE, Kind, RunEvent
 from kubescheduler.simulation.workload import Arrival, NodeArrival, Workload
 from tests.support.build import labels, make_node, make_pod, resources
+from tests.support.deciders import Gang
 from tests.support.storage import claiming, make_claim, make_class, make_volume, on_nodes
 
 
@@ -213,23 +214,6 @@ VERSIONS = {"1.20": "v1beta1", "1.36": "v1"}
 RELEASES = pytest.mark.parametrize("release", list(VERSIONS))
 
 
-@attrs.define
-class Gang:
-    """Holds the pods of a gang for ten seconds, until ``size`` of them have places."""
-
-    handle: Any
-    size: int
-    name: str = "Custom"
-
-    def permit(self, state: Any, pod: Pod, node_name: str) -> tuple[Status | None, float]:
-        waiting = self.handle.waiting_pods()
-        if len(waiting) + 1 < self.size:
-            return Status(Code.Wait), 10.0
-        for held in waiting:
-            held.allow(self.name)
-        return None, 0.0
-
-
 def run(
     release: str, factory: Any, points: str, workload: Workload, *cluster: Any
 ) -> tuple[Report, list[RunEvent], ClusterCache]:
@@ -253,7 +237,7 @@ def gang_run(
 ) -> tuple[Report, list[RunEvent], ClusterCache]:
     """Pods of a gang, on a node for three of them unless nodes come."""
     there = () if nodes else (small_node("n", 3),)
-    return run(release, lambda _, handle: Gang(handle, size), "permit", Workload(arrivals, nodes), *there)
+    return run(release, lambda _, handle: Gang(handle, size, 10.0), "permit", Workload(arrivals, nodes), *there)
 
 
 def placements(report: Report) -> dict[str, tuple[Any, ...]]:

@@ -103,20 +103,6 @@ def test_the_first_verdict_counts() -> None:
     assert pod.wait() == Status()
 
 
-def test_rejecting() -> None:
-    """A rejection is Unschedulable with the message, and names the plugin."""
-    pod = held(ManualTime(), A=10)
-    assert pod.reject("A", "no room")
-    assert pod.wait() == Status(Code.Unschedulable, ("no room",), plugin="A")
-
-
-def test_preempting() -> None:
-    """A preempted pod ends in an Error."""
-    pod = held(ManualTime(), A=10)
-    assert pod.preempt("P", "preempted by P")
-    assert pod.wait() == Status(Code.Error, (), "preempted by P", "P")
-
-
 @pytest.mark.parametrize(
     ("timeouts", "text"),
     [
