@@ -148,7 +148,7 @@ class Tools:
             "pods": room.count,
             "orMore": room.limited,
             "nodes": {name: room.placed[name] for name in fullest[: _few(top)]},
-            "stoppedBy": None if room.stopped is None else room.stopped.message,
+            "stoppedBy": room.message or None,
         }
 
     def drain(  # noqa: PLR0913, PLR0917

@@ -105,11 +105,11 @@ def _rendered(rooms: Sequence[Room], output: str, notes: Sequence[str]) -> Itera
 def _row(room: Room) -> tuple[str, ...]:
     from kubescheduler.cli.output import ERROR, NONE
 
-    metadata, stopped = room.pod.metadata, room.stopped
+    metadata = room.pod.metadata
     if room.error is not None:
         return (metadata.namespace, metadata.name, ERROR, NONE, room.error)
     count = f"{room.count} or more" if room.limited else str(room.count)
-    return (metadata.namespace, metadata.name, count, str(len(room.placed)), stopped.message if stopped else "")
+    return (metadata.namespace, metadata.name, count, str(len(room.placed)), room.message)
 
 
 def _by_node(room: Room) -> Iterator[tuple[str, ...]]:
@@ -130,17 +130,17 @@ def _by_reason(room: Room) -> Iterator[tuple[str, ...]]:
 
 
 def _why_no_more(room: Room, reasons: Sequence[str]) -> str:
-    return "; ".join(reasons) or ("not asked after --limit" if room.limited else "it has its pod")
+    return "; ".join(reasons) or ("not asked after --limit" if room.limited else room.unlooked)
 
 
 def _document(room: Room) -> dict[str, Any]:
-    metadata, stopped = room.pod.metadata, room.stopped
+    metadata = room.pod.metadata
     by_node = room.by_node().items() if room.error is None else ()
     return {
         "pod": {"namespace": metadata.namespace, "name": metadata.name, "uid": metadata.uid},
         "count": room.count if room.error is None else None,
         "limited": room.limited,
-        "message": stopped.message if stopped else "",
+        "message": room.message,
         "error": room.error,
         "nodes": [{"name": name, "count": placed, "reasons": reasons} for name, (placed, reasons) in by_node],
     }

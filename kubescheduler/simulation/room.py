@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -55,7 +56,24 @@ class Room(Shown, msgspec.Struct, frozen=True, eq=False):
     @property
     def error(self) -> str | None:
         """What ended an attempt, so that nobody knows how many fit; None: the count is an answer."""
-        return self.stopped.message if self.stopped is not None and undecided(self.stopped) else None
+        return self.message if undecided(self.stopped) else None
+
+    @property
+    def message(self) -> str:
+        """Why the next one does not fit, in the release's words; empty where it is not known."""
+        return "" if self.stopped is None else self._of_pod(self.stopped.message)
+
+    def _of_pod(self, text: str) -> str:
+        """A text about a copy, by the name of the pod that was asked about."""
+        name = "" if self.stopped is None else self.stopped.pod.metadata.name
+        return re.sub(rf"(?<![\w.]){re.escape(name)}(?![\w.])", self.pod.metadata.name, text) if name else text
+
+    @property
+    def unlooked(self) -> str:
+        """Why a node says nothing of the next one."""
+        if self.refused is not None:
+            return "it has its pod"
+        return "not asked after the limit" if self.limited else "not looked at"
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -67,7 +85,7 @@ class Room(Shown, msgspec.Struct, frozen=True, eq=False):
         title = f"{self.pod.key}: {self.count}{' or more' if self.limited else ''} fit"
         if self.error is not None:
             title = f"{self.pod.key}: {self.count} fit, then: {self.error}"
-        rows = [(name, count, "; ".join(reasons)) for name, (count, reasons) in self.by_node().items()]
+        rows = [(name, count, "; ".join(reasons) or self.unlooked) for name, (count, reasons) in self.by_node().items()]
         return ShownTable(title, ("node", "pods", "why no more"), rows, "; ".join(self.notes))
 
     def by_node(self) -> dict[str, tuple[int, list[str]]]:
@@ -76,6 +94,7 @@ class Room(Shown, msgspec.Struct, frozen=True, eq=False):
             names = sorted({*self.refused, *self.placed})
             return {name: (self.placed.get(name, 0), list(self.refused.get(name, ()))) for name in names}
         reasons = {} if self.stopped is None else self.stopped.reasons()
+        reasons = {node: [self._of_pod(text) for text in texts] for node, texts in reasons.items()}
         listed = [] if self.stopped is None else compress(self.stopped.names, self.stopped.listed)
         return {name: (self.placed.get(name, 0), reasons.get(name, [])) for name in sorted({*listed, *self.placed})}
 

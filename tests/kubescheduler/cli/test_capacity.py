@@ -106,3 +106,31 @@ def test_nodes_that_have_the_pod_of_a_daemon_set(capacity: Run) -> None:
     text = SET.replace("StatefulSet", "DaemonSet").replace("  replicas: 2\n  serviceName: db\n", "")
     outcome = capacity("--pod", "-", stdin=text.encode())
     assert outcome.lines[-1] == ["2", "2", "it", "has", "its", "pod", "n1,", "n2"]
+
+
+@pytest.mark.parametrize(
+    ("volume", "message"),
+    [
+        (
+            "resourceClaims: [{name: gpu, resourceClaimTemplateName: none}]",
+            'pod "default/web": ResourceClaim not created yet',
+        ),
+        ("schedulingGates: [{name: wait}]", "waiting for scheduling gates: [wait]"),
+    ],
+)
+def test_a_pod_that_is_held_back(capacity: Run, volume: str, message: str) -> None:
+    """The words are of the pod that was asked about, not of a copy; no node is looked at."""
+    text = pod("web", "1", spec=f", {volume}")
+    outcome = capacity("--pod", "-", "--release", "1.36", "-o", "json", stdin=text.encode())
+    [room] = json.loads(outcome.out)["items"]
+    assert (outcome.status, room["count"]) == (1, 0)
+    assert message in room["message"]
+    assert capacity("--pod", "-", "--release", "1.36", stdin=text.encode()).lines[-1] == [
+        "2",
+        "0",
+        "not",
+        "looked",
+        "at",
+        "n1,",
+        "n2",
+    ]
