@@ -211,9 +211,6 @@ class Footprint(msgspec.Struct, frozen=True):
     pre_reads: Reads | None = None
     """What is read before any node is looked at (framework releases, PreFilter and PreScore); None: what ``reads`` has
     that is not one row."""
-    pre_scope: Scope | None = None
-    """Which counts of pods anywhere are read then; None: pods on any row may matter, where ``pre_reads`` has pods
-    anywhere."""
 
     def reads_for(self, pod: PodInfo) -> Reads:
         """What answers about one pod depend on."""

@@ -215,13 +215,6 @@ def _pre_filter(rules: TermRules, pod: PodInfo, snapshot: Snapshot, *, skips: bo
     return GO_ON if _keeping_out(RequiredAffinity.of(rules, pod, snapshot), snapshot) else SKIP
 
 
-def _pre_scope(rules: TermRules, pod: PodInfo, snapshot: Snapshot) -> TopologyScope:
-    """What ``_pre_filter`` reads: a pod that asks for nothing is skipped unless something keeps it out."""
-    if pod.required_affinity or pod.required_anti_affinity:
-        return TopologyScope(snapshot, (), every_sign)
-    return TopologyScope(snapshot, RequiredAffinity.of(rules, pod, snapshot).repelling(snapshot).values(), every_sign)
-
-
 def _is_free(rules: TermRules, pod: PodInfo, snapshot: Snapshot) -> bool:
     """Whether no pod that leaves makes a difference: the pod asks for nothing, and nothing keeps it out."""
     if pod.required_affinity or pod.required_anti_affinity:
@@ -269,7 +262,6 @@ def _predicate(rules: TermRules, check: Callable[[PodInfo, Snapshot], Verdict], 
             row_local=partial(_is_free, rules),
             scope=partial(_scope, rules),
             pre_reads=Reads.ALL_NODES | Reads.AFFINITY_PODS | rules.reads if skips else rules.reads,
-            pre_scope=partial(_pre_scope, rules) if skips else None,
         ),
         pre_filter=partial(_pre_filter, rules, skips=skips),
         evidence=filter_evidence("InterPodAffinity", explain_affinity(rules)),

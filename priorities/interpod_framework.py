@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from clusterstate.changes import Reads
-from clusterstate.footprint import Footprint, TopologyScope, affinity_labels, every_sign, every_sum
+from clusterstate.footprint import Footprint, TopologyScope, affinity_labels, every_sum
 from clusterstate.growable import IntArray, constant_row
 from clusterstate.objects import Labels
 from clusterstate.pod_counts import Tally, Weight
@@ -274,11 +274,6 @@ def scoring_1_36(hard_weight: int, *, ignores_others: bool, rules: TermRules = T
             raise PriorityError(ERROR_1_36 + error)
         return TopologyScore.of(rules, hard_weight, pod, snapshot).is_any(snapshot)
 
-    def pre_scope(pod: PodInfo, snapshot: Snapshot) -> TopologyScope:
-        asks = not ignores_others or pod.preferred_affinity or pod.preferred_anti_affinity
-        tallies = TopologyScore.of(rules, hard_weight, pod, snapshot).concerns(snapshot) if asks else ()
-        return TopologyScope(snapshot, tallies, every_sign)
-
     return PriorityConfig(
         "InterPodAffinity",
         partial(_sums, rules, hard_weight),
@@ -288,7 +283,6 @@ def scoring_1_36(hard_weight: int, *, ignores_others: bool, rules: TermRules = T
             narrow=partial(_narrow, rules),
             pod_key=affinity_labels,
             scope=partial(_scope, rules, hard_weight),
-            pre_scope=pre_scope,
         ),
         valuewise=True,
         pre_score=pre_score,

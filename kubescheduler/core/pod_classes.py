@@ -363,28 +363,24 @@ class PreAnswer(Generic[Said]):
     """What a plugin's PreFilter answers about a pod class, or its PreScore, whether it has anything to score; asked
     again when something it reads has changed."""
 
-    __slots__ = ("_ask", "_reading", "_version", "answer", "flags", "name")
+    __slots__ = ("_ask", "_version", "answer", "flags", "name")
 
     def __init__(
         self, rule: FitPredicate | PriorityConfig, info: PodInfo, ask: Callable[[PodInfo, Snapshot], Said], answer: Said
     ) -> None:
         """ask: the rule, which follows from the pod, and from what is not one row. answer: until it was asked."""
-        reads, scope = rule.footprint.pre_reads_for(info), rule.footprint.pre_scope
         self.name = rule.name
-        self.flags = flags_of(reads)
+        self.flags = flags_of(rule.footprint.pre_reads_for(info))
         self.answer = answer
         self._ask = ask
-        self._reading = None if scope is None else ScopeReading(scope, flags_of(reads & ~PODS_ANYWHERE))
         self._version = -1
 
     def ask(self, pod: PodInfo, snapshot: Snapshot, log: ChangeLog) -> Said:
         """The answer for pods of the class now. Raises as the plugin does."""
         version = log.version_of(self.flags)
         if version != self._version:
-            before, self._version = self._version, -1
-            same = self._reading is not None and self._reading.changed_rows(pod, snapshot, log, 0) == ()
-            if not same or before == -1:
-                self.answer = self._ask(pod, snapshot)
+            self._version = -1
+            self.answer = self._ask(pod, snapshot)
             self._version = version
         return self.answer
 

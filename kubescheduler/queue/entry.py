@@ -157,11 +157,6 @@ class KeyedHeap(Generic[T]):
         entry = self.alive.pop(key, None)
         return None if entry is None else entry[2]
 
-    def lowest(self) -> Rank | None:
-        """The rank of the entry that ``pop`` would give."""
-        self._drop_removed()
-        return self._heap[0][0] if self._heap else None
-
     def peek(self) -> T | None:
         """The entry of the lowest rank, which stays; None when there is none."""
         if not self.alive:

@@ -463,4 +463,4 @@ def test_the_heap_is_a_sorted_dictionary(steps: list[tuple[str, int, bool]]) -> 
         assert set(model) == {k for k in "abcdef" if k in heap}
     order = sorted(model, key=lambda key: model[key])
     assert [heap.pop() for _ in order] == [model[key][0] for key in order]
-    assert (heap.pop(), heap.peek(), heap.lowest()) == (None, None, None)
+    assert (heap.pop(), heap.peek()) == (None, None)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from clusterstate.cache import ClusterCache
 from clusterstate.changes import Reads
 from clusterstate.errors import SchedulingError
-from clusterstate.footprint import Footprint, TopologyScope, every_sign
+from clusterstate.footprint import Footprint
 from clusterstate.objects import Node, Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
@@ -159,11 +159,7 @@ def test_a_plugin_that_raised_is_asked_again() -> None:
     rule = FitPredicate(
         "A",
         lambda pod, snapshot: {},
-        Footprint(
-            Reads.ALL_PODS,
-            pre_reads=Reads.ALL_PODS,
-            pre_scope=lambda pod, snapshot: TopologyScope(snapshot, (), every_sign),
-        ),
+        Footprint(Reads.ALL_PODS, pre_reads=Reads.ALL_PODS),
         pre_filter=pre_filter,
     )
     cluster = Cluster([make_node("n1")])
