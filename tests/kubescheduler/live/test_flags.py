@@ -60,27 +60,19 @@ FAULTS = [
     ("--v=a", 'invalid argument "a" for "-v, --v" flag: strconv.ParseUint: parsing "a": invalid syntax'),
     ("-v -1", 'invalid argument "-1" for "-v, --v" flag: strconv.ParseUint: parsing "-1": invalid syntax'),
     ("--secure-port=x", 'invalid argument "x" for "--secure-port" flag: strconv.ParseInt: parsing "x": invalid syntax'),
-    (
-        "--kube-api-burst=3000000000",
-        'invalid argument "3000000000" for "--kube-api-burst" flag: strconv.ParseInt: parsing "3000000000": '
-        "value out of range",
-    ),
-    (
-        "--leader-elect=maybe",
-        'invalid argument "maybe" for "--leader-elect" flag: strconv.ParseBool: parsing "maybe": invalid syntax',
-    ),
+    ("--kube-api-burst=3000000000",
+     'invalid argument "3000000000" for "--kube-api-burst" flag: strconv.ParseInt: parsing "3000000000": '
+     "value out of range"),
+    ("--leader-elect=maybe",
+     'invalid argument "maybe" for "--leader-elect" flag: strconv.ParseBool: parsing "maybe": invalid syntax'),
     ("--kube-api-qps=a", 'invalid argument "a" for "--kube-api-qps" flag: strconv.ParseFloat: parsing "a": invalid'
      " syntax"),
-    (
-        "--leader-elect-lease-duration=5",
-        'invalid argument "5" for "--leader-elect-lease-duration" flag: time: missing unit in duration "5"',
-    ),
+    ("--leader-elect-lease-duration=5",
+     'invalid argument "5" for "--leader-elect-lease-duration" flag: time: missing unit in duration "5"'),
     ("--bind-address=zz", 'invalid argument "zz" for "--bind-address" flag: failed to parse IP: "zz"'),
     ("--vmodule=a", 'invalid argument "a" for "--vmodule" flag: "a" does not have the pattern=N format'),
-    (
-        "--tls-sni-cert-key=a",
-        'invalid argument "a" for "--tls-sni-cert-key" flag: expected comma separated certificate and key file paths',
-    ),
+    ("--tls-sni-cert-key=a",
+     'invalid argument "a" for "--tls-sni-cert-key" flag: expected comma separated certificate and key file paths'),
 ]  # fmt: skip
 
 

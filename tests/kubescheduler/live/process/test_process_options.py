@@ -192,51 +192,27 @@ FLAG_FAULTS = [
     ("1.16", "--port=70000", f"--port 70000 {RANGE}. 0 for turning off insecure (HTTP) port"),
     ("1.20", "--port=70000", f"--port 70000 {RANGE}. 0 for turning off insecure (HTTP) port"),
     ("1.16", "--address=x", "--address x is an invalid IP address"),
-    (
-        "1.16",
-        "--use-legacy-policy-config",
-        "policyConfigFile: Required value: required when --use-legacy-policy-config is true",
-    ),
-    (
-        "1.20",
-        "--use-legacy-policy-config",
-        "policyConfigFile: Required value: required when --use-legacy-policy-config is true",
-    ),
-    (
-        "1.16",
-        "--hard-pod-affinity-symmetric-weight=101",
-        "hardPodAffinitySymmetricWeight: Invalid value: 101: not in valid range 0-100",
-    ),
-    (
-        "1.20",
-        "--hard-pod-affinity-symmetric-weight=101",
-        "hardPodAffinitySymmetricWeight: Invalid value: 101: not in valid range [0-100]",
-    ),
-    (
-        "1.20",
-        "--show-hidden-metrics-for-version=1.30",
-        "--show-hidden-metrics-for-version must be omitted or have the value '1.19'. "
-        "Only the previous minor version is allowed",
-    ),
-    (
-        "1.36",
-        "--show-hidden-metrics-for-version=1.30",
-        "metrics.showHiddenMetricsForVersion: Invalid value: \"1.30\": must be omitted or have the value '1.35'; "
-        "only the previous minor version is allowed",
-    ),
-    (
-        "1.36",
-        "--show-hidden-metrics-for-version=1.30 --secure-port=70000",
-        f"[{PORT}, metrics.showHiddenMetricsForVersion: Invalid value: \"1.30\": must be omitted or have the value "
-        "'1.35'; only the previous minor version is allowed]",
-    ),
+    ("1.16", "--use-legacy-policy-config",
+     "policyConfigFile: Required value: required when --use-legacy-policy-config is true"),
+    ("1.20", "--use-legacy-policy-config",
+     "policyConfigFile: Required value: required when --use-legacy-policy-config is true"),
+    ("1.16", "--hard-pod-affinity-symmetric-weight=101",
+     "hardPodAffinitySymmetricWeight: Invalid value: 101: not in valid range 0-100"),
+    ("1.20", "--hard-pod-affinity-symmetric-weight=101",
+     "hardPodAffinitySymmetricWeight: Invalid value: 101: not in valid range [0-100]"),
+    ("1.20", "--show-hidden-metrics-for-version=1.30",
+     "--show-hidden-metrics-for-version must be omitted or have the value '1.19'. "
+     "Only the previous minor version is allowed"),
+    ("1.36", "--show-hidden-metrics-for-version=1.30",
+     "metrics.showHiddenMetricsForVersion: Invalid value: \"1.30\": must be omitted or have the value '1.35'; "
+     "only the previous minor version is allowed"),
+    ("1.36", "--show-hidden-metrics-for-version=1.30 --secure-port=70000",
+     f"[{PORT}, metrics.showHiddenMetricsForVersion: Invalid value: \"1.30\": must be omitted or have the value "
+     "'1.35'; only the previous minor version is allowed]"),
     ("1.36", "--feature-gates=Foo=true", "unrecognized feature gate: Foo"),
     ("1.36", "--feature-gates=A", "missing bool value for A"),
-    (
-        "1.36",
-        "--feature-gates=kube:SchedulerQueueingHints=false",
-        "cannot set feature gate SchedulerQueueingHints to false, feature is locked to true",
-    ),
+    ("1.36", "--feature-gates=kube:SchedulerQueueingHints=false",
+     "cannot set feature gate SchedulerQueueingHints to false, feature is locked to true"),
     ("1.36", "--config=nosuch", "open nosuch: no such file or directory"),
     ("1.20", "--config=nosuch", "open nosuch: no such file or directory"),
     ("1.16", "--config=nosuch", "open nosuch: no such file or directory"),
@@ -255,38 +231,17 @@ def test_faults_of_flags(release: str, line: str, text: str) -> None:
 
 FILE_FAULTS: list[tuple[str, dict[str, Any], tuple[str, ...], str]] = [
     ("an unknown key", {"nosuch": 1}, (), 'strict decoding error: unknown field "nosuch"'),
-    (
-        "an unknown version",
-        {"apiVersion": f"{GROUP}/v1beta1"},
-        (),
-        f'no kind "KubeSchedulerConfiguration" is registered for version "{GROUP}/v1beta1" '
-        'in scheme "pkg/scheduler/apis/config/scheme/scheme.go:',
-    ),
+    ("an unknown version", {"apiVersion": f"{GROUP}/v1beta1"}, (),
+     f'no kind "KubeSchedulerConfiguration" is registered for version "{GROUP}/v1beta1" '
+     'in scheme "pkg/scheduler/apis/config/scheme/scheme.go:'),
     ("parallelism", {"parallelism": 0}, (), "parallelism: Invalid value: 0: should be an integer value greater than"),
-    (
-        "two profiles of one name",
-        {"profiles": [{"schedulerName": "a"}, {"schedulerName": "a"}]},
-        (),
-        "profiles[1].schedulerName: Duplicate value",
-    ),
-    (
-        "a lease that is too short",
-        {"leaderElection": {"leaseDuration": "5s"}},
-        (),
-        "leaderElection.leaseDuration: Invalid value: ",
-    ),
-    (
-        "a flag beside it",
-        {},
-        ("--leader-elect-lease-duration=5s",),
-        "leaderElection.leaseDuration: Invalid value: ",
-    ),
-    (
-        "a lock that is gone",
-        {},
-        ("--leader-elect-resource-lock=endpoints",),
-        'leaderElection.resourceLock: Invalid value: "endpoints": resourceLock value must be "leases"',
-    ),
+    ("two profiles of one name", {"profiles": [{"schedulerName": "a"}, {"schedulerName": "a"}]}, (),
+     "profiles[1].schedulerName: Duplicate value"),
+    ("a lease that is too short", {"leaderElection": {"leaseDuration": "5s"}}, (),
+     "leaderElection.leaseDuration: Invalid value: "),
+    ("a flag beside it", {}, ("--leader-elect-lease-duration=5s",), "leaderElection.leaseDuration: Invalid value: "),
+    ("a lock that is gone", {}, ("--leader-elect-resource-lock=endpoints",),
+     'leaderElection.resourceLock: Invalid value: "endpoints": resourceLock value must be "leases"'),
 ]  # fmt: skip
 
 

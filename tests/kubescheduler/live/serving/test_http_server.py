@@ -216,30 +216,18 @@ def test_an_idle_connection_costs_little(io: IoThread) -> None:
             lambda got: b"GET /page {} " in got and "{'a': ['1', 'ä']}".encode() in got and got.count(b"200 OK") == 2,
             id="one after the other",
         ),
-        pytest.param(
-            b"HEAD /page HTTP/1.1\r\n" + HOST + CLOSE,
-            lambda got: b"Content-Length: 14\r\n" in got and got.endswith(b"\r\n\r\n"),
-            id="HEAD",
-        ),
+        pytest.param(b"HEAD /page HTTP/1.1\r\n" + HOST + CLOSE,
+                     lambda got: b"Content-Length: 14\r\n" in got and got.endswith(b"\r\n\r\n"), id="HEAD"),
         pytest.param(GET.replace(b"1.1", b"1.0") + b"\r\n", lambda got: b"Connection: close" in got, id="HTTP/1.0"),
-        pytest.param(
-            b"PUT /page HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 2\r\n" + CLOSE + b"ab",
-            lambda got: got.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 ") and got[-2:] == b"ab",
-            id="who asks before a body",
-        ),
-        pytest.param(
-            GET + b"Accept-Encoding: gzip\r\n" + CLOSE,
-            lambda got: gzip.decompress(got.partition(b"\r\n\r\n")[2]) == b"GET /page {} ",
-            id="packed",
-        ),
-        pytest.param(
-            GET + b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n\r\n",
-            lambda got: got.startswith(b"HTTP/1.1 200 OK"),
-            id="another protocol",
-        ),
-        pytest.param(
-            b"GET /no HTTP/1.1\r\n" + HOST + CLOSE, lambda got: got.startswith(b"HTTP/1.1 404 Not Found"), id="no page"
-        ),
+        pytest.param(b"PUT /page HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 2\r\n" + CLOSE + b"ab",
+                     lambda got: got.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 ") and got[-2:] == b"ab",
+                     id="who asks before a body"),
+        pytest.param(GET + b"Accept-Encoding: gzip\r\n" + CLOSE,
+                     lambda got: gzip.decompress(got.partition(b"\r\n\r\n")[2]) == b"GET /page {} ", id="packed"),
+        pytest.param(GET + b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n\r\n",
+                     lambda got: got.startswith(b"HTTP/1.1 200 OK"), id="another protocol"),
+        pytest.param(b"GET /no HTTP/1.1\r\n" + HOST + CLOSE, lambda got: got.startswith(b"HTTP/1.1 404 Not Found"),
+                     id="no page"),
     ],
 )  # fmt: skip
 def test_requests(io: IoThread, sent: bytes, check: Callable[[bytes], bool]) -> None:
