@@ -10,6 +10,7 @@ import msgspec
 import pytest
 import yaml
 from hypothesis import given
+from hypothesis import strategies as st
 
 from clusterstate.errors import ConfigError
 from kubescheduler.config.config_text import read_configuration
@@ -143,21 +144,13 @@ def again(config: SchedulerConfig) -> SchedulerConfig:
     return component_config_from(document, format_of(config.release), all_problems=True, points=POINTS[config.release])
 
 
-def same_after_writing(document: dict[str, Any], release: str) -> None:
-    config = component_config_from(document, format_of(release), all_problems=True, points=POINTS[release])
+@pytest.mark.parametrize("release", POINTS)
+@given(data=st.data())
+def test_reading_what_was_written(release: str, data: st.DataObject) -> None:
+    """Reading what was written gives the same configuration."""
+    drawn = data.draw(documents(release))
+    config = component_config_from(drawn, format_of(release), all_problems=True, points=POINTS[release])
     assert comparable(again(config)) == comparable(config)
-
-
-@given(documents("1.20"))
-def test_reading_what_was_written_1_20(document: dict[str, Any]) -> None:
-    """Reading what was written gives the same configuration."""
-    same_after_writing(document, "1.20")
-
-
-@given(documents("1.36"))
-def test_reading_what_was_written_1_36(document: dict[str, Any]) -> None:
-    """Reading what was written gives the same configuration."""
-    same_after_writing(document, "1.36")
 
 
 @pytest.mark.parametrize("release", POINTS)

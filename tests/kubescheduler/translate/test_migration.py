@@ -287,21 +287,6 @@ def test_bare() -> None:
     assert yaml.safe_load(text) == translation.plain()
 
 
-@pytest.mark.parametrize(
-    ("document", "text"),
-    [
-        (configuration("v1", profile=[]), "profile: unknown key; did you mean profiles"),
-        (configuration("v1gamma"), "is not known; known are v1alpha1, v1alpha2, v1beta1, v1beta2, v1beta3"),
-        ({"replicas": 2, "image": {"tag": "1"}}, "there is no Policy, KubeSchedulerConfiguration or kube-scheduler"),
-    ],
-    ids=["v1", "unknown", "values of a Helm chart"],
-)
-def test_what_is_not_migrated(document: dict[str, Any], text: str) -> None:
-    """A configuration that its releases refuse, one of no version, and what is none at all."""
-    with pytest.raises(ConfigError, match=text):
-        moved(document)
-
-
 # --- v1 --------------------------------------------------------------------------------------
 
 
@@ -487,6 +472,9 @@ def container(**keys: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("document", "text"),
     [
+        (configuration("v1", profile=[]), "profile: unknown key; did you mean profiles"),
+        (configuration("v1gamma"), "is not known; known are v1alpha1, v1alpha2, v1beta1, v1beta2, v1beta3"),
+        ({"replicas": 2, "image": {"tag": "1"}}, "there is no Policy, KubeSchedulerConfiguration or kube-scheduler"),
         ({"kind": "Deployment", "spec": "x"}, 'Deployment: spec: must be an object, not "x"'),
         ({"kind": "Deployment", "spec": {"template": []}}, "spec.template: must be an object, not a list"),
         ({"kind": "Pod", "spec": {"volumes": ["x"]}}, r"spec.volumes\[0\]: must be an object"),
@@ -496,9 +484,21 @@ def container(**keys: Any) -> dict[str, Any]:
         (container(volumeMounts=[5]), r"volumeMounts\[0\]: must be an object, not 5"),
         ({"kind": "ConfigMap", "metadata": {"name": "c"}, "data": []}, "ConfigMap c: data: must be an object"),
     ],
-    ids=["spec", "template", "volumes", "metadata", "command", "args", "mounts", "data"],
+    ids=[
+        "v1",
+        "unknown",
+        "values of a Helm chart",
+        "spec",
+        "template",
+        "volumes",
+        "metadata",
+        "command",
+        "args",
+        "mounts",
+        "data",
+    ],
 )
-def test_malformed_manifests(document: dict[str, Any], text: str) -> None:
-    """What is no manifest inside is an error with its path."""
+def test_what_is_not_migrated(document: dict[str, Any], text: str) -> None:
+    """What its releases refuse, what is of no version or no scheduler at all, and what is no manifest inside."""
     with pytest.raises(ConfigError, match=text):
         moved(document)

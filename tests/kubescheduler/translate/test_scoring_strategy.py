@@ -33,17 +33,13 @@ LEAST, MOST = priorities(LeastRequestedPriority=1), priorities(MostRequestedPrio
         ([*LEAST, *MOST], "MostAllocated", 2),
         ([*priorities(LeastRequestedPriority=5), *MOST], "LeastAllocated", 2),
         ([*MOST, ratio("RR", 2, (0, 0), (100, 10))], "MostAllocated", 5),
+        (priorities(LeastRequestedPriority=2, MostRequestedPriority=2), None, 0),
     ],
-    ids=["least", "most", "most-wins", "least-wins", "alike"],
+    ids=["least", "most", "most-wins", "least-wins", "alike", "equal"],
 )
-def test_straight_shapes(entries: list[dict[str, Any]], name: str, weight: int) -> None:
-    """Opposite priorities leave their difference, alike ones their sum."""
-    assert strategy(*entries) == ({"type": name, "resources": CPU_AND_MEMORY}, weight)
-
-
-def test_opposites_of_equal_weight_leave_nothing() -> None:
-    """NodeResourcesFit does not score then."""
-    assert strategy(*priorities(LeastRequestedPriority=2, MostRequestedPriority=2)) == (None, 0)
+def test_straight_shapes(entries: list[dict[str, Any]], name: str | None, weight: int) -> None:
+    """Opposite priorities leave their difference, of equal weight nothing; alike ones leave their sum."""
+    assert strategy(*entries) == (name and {"type": name, "resources": CPU_AND_MEMORY}, weight)
 
 
 def test_one_shape_is_kept_as_it_is() -> None:
