@@ -199,6 +199,11 @@ class HttpConnection(asyncio.Protocol):
 
     # --- called by the parser ------------------------------------------------------------------
 
+    def on_message_begin(self) -> None:
+        """An answer begins. One that nobody asked for ends the connection."""
+        if self._ended:
+            raise ConnectionError("an answer to nothing")
+
     def on_header(self, name: bytes, value: bytes) -> None:
         """A header of the answer."""
         self._headers[name.decode("latin-1").title()] = value.decode("latin-1")

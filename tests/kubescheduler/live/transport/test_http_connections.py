@@ -98,6 +98,7 @@ def run(test: Callable[[], Coroutine[Any, Any, None]]) -> None:
         pytest.param(b"HTTP/1.1 200 OK\r\n\r\nuntil it ends", True, 200, b"until it ends", id="until the end"),
         pytest.param(b"HTTP/1.1 204 No Content\r\n\r\n", False, 204, b"", id="nothing"),
         pytest.param(b"HTTP/1.1 100 Continue\r\nX: y\r\n\r\n" + OK, False, 200, b"ok", id="after another"),
+        pytest.param(OK + LAST_OK.replace(b"200", b"500"), False, 200, b"ok", id="before another"),
     ],
 )
 def test_answers(answer: bytes, closes: bool, code: int, body: bytes) -> None:
