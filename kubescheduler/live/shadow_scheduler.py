@@ -197,7 +197,8 @@ class ShadowScheduler:
     _waiting: dict[str, _Waiting] = attrs.field(factory=dict, init=False)
     _leaving: LeavingPods = attrs.field(factory=LeavingPods, init=False)
     _early: dict[str, Pod] = attrs.field(factory=dict, init=False)
-    _begun: bool = attrs.field(default=False, init=False)
+    has_begun: bool = attrs.field(default=False, init=False)
+    """Whether pods are decided as they appear."""
     _begins: threading.Event = attrs.field(factory=threading.Event, init=False)
     _stopped: threading.Event = attrs.field(factory=threading.Event, init=False)
     _rests: bool = attrs.field(default=False, init=False)
@@ -215,11 +216,6 @@ class ShadowScheduler:
             for one in list(self._waiting.values())
             if one.rejectors is not None
         ]
-
-    @property
-    def has_begun(self) -> bool:
-        """Whether pods are decided as they appear."""
-        return self._begun
 
     @property
     def is_stopping(self) -> bool:
@@ -256,7 +252,7 @@ class ShadowScheduler:
         while not self._stopped.is_set():
             begins = self._begins.is_set()
             self.take_in(self._inbox.take(BATCH))
-            if begins and not self._begun and not len(self._inbox):
+            if begins and not self.has_begun and not len(self._inbox):
                 self.decide_early()
             while self._asked:
                 self._asked.popleft()()
@@ -279,7 +275,7 @@ class ShadowScheduler:
 
     def decide_early(self) -> None:
         """Decides the pods that waited when everything had been read, in the order of the queue."""
-        self._begun = True
+        self.has_begun = True
         early, self._early = self._early, {}
         for pod in early.values():
             self._cluster.nominate(pod, pod.nominated_node_name)
@@ -298,7 +294,7 @@ class ShadowScheduler:
             self._early.pop(pod.metadata.uid, None)
             self._ends(pod, new)
             self._cluster.changed(old, new)
-        elif not self._begun:
+        elif not self.has_begun:
             self._early[pod.metadata.uid] = new
         else:
             self._waits(new)

@@ -13,7 +13,7 @@ import os
 import socket
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import suppress
 from email.utils import formatdate
 from http import HTTPStatus
@@ -68,18 +68,14 @@ class ServedConnection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._parser = httptools.HttpRequestParser(self)
         self._waiting: deque[Sent] = deque()
-        self._task: asyncio.Task[None] | None = None
+        self.answering: asyncio.Task[None] | None = None
+        """The answer under way; None: there is none."""
         self._timer: asyncio.TimerHandle | None = None
         self._over = self._lost = False
         self._begin_request()
         self.abort: Callable[[], None] = self._abort
         """Of the connection below, also in the TLS handshake."""
         self._limit(owner.limits.request_seconds)
-
-    @property
-    def answering(self) -> Awaitable[None] | None:
-        """The answer under way; None: there is none."""
-        return self._task
 
     def end(self) -> None:
         """Ends it at once, whatever it does."""
@@ -109,8 +105,8 @@ class ServedConnection(asyncio.Protocol):
         self._over = self._lost = True
         self._limit(None)
         self._waiting.clear()
-        if self._task is not None:
-            self._task.cancel()
+        if self.answering is not None:
+            self.answering.cancel()
         self._owner.gone(self)
         self.abort = lambda: None
         del self._parser  # it has this connection: neither would be freed before a full garbage collection
@@ -140,7 +136,7 @@ class ServedConnection(asyncio.Protocol):
         self._over = True
         self._waiting.clear()
         self._owner.malformed(why, self._transport)
-        if self._task is None:
+        if self.answering is None:
             text = f"{code} {HTTPStatus(code).phrase}"
             self._write(text_answer(text, code), body=True, keeps_alive=False)
         self._transport.close()
@@ -154,7 +150,7 @@ class ServedConnection(asyncio.Protocol):
     def on_message_begin(self) -> None:
         """The first byte of a request."""
         self._begun = True
-        if self._task is None:
+        if self.answering is None:
             self._limit(self._owner.limits.request_seconds)
 
     def on_url(self, url: bytes) -> None:
@@ -201,13 +197,13 @@ class ServedConnection(asyncio.Protocol):
     def _next(self) -> None:
         """Answers the next request; meanwhile no more are read."""
         assert self._transport is not None
-        if self._task is not None or self._lost:
+        if self.answering is not None or self._lost:
             return
         if self._waiting:
             self._limit(None)
             self._transport.pause_reading()
-            self._task = self._loop.create_task(self._answer(self._waiting.popleft()))
-            self._task.add_done_callback(self._answered)
+            self.answering = self._loop.create_task(self._answer(self._waiting.popleft()))
+            self.answering.add_done_callback(self._answered)
         elif self._over:
             self._transport.close()
         else:
@@ -228,7 +224,7 @@ class ServedConnection(asyncio.Protocol):
         self._write(answer, body=sent.asked.method != "HEAD", keeps_alive=not self._over)
 
     def _answered(self, task: asyncio.Task[None]) -> None:
-        self._task = None
+        self.answering = None
         if not task.cancelled() and task.exception() is None:
             self._next()
         else:

@@ -177,21 +177,17 @@ class ApiClient:
         self._turns = asyncio.Semaphore(self._options.connections)
         self._under_way: set[asyncio.Task[Any]] = set()
         self._in_turn: set[asyncio.Task[Any]] = set()
-        self._ending = False
+        self.is_ending = False
+        """Whether it takes no more requests."""
 
     @property
     def is_shared(self) -> bool:
         """Whether it is for all kinds of requests: one with a time limit is for a lock alone."""
         return self._options.timeout is None
 
-    @property
-    def is_ending(self) -> bool:
-        """Whether it takes no more requests."""
-        return self._ending
-
     def admit_no_more(self) -> None:
         """Gives up the requests that wait for the limit, and all that are still to come; those on the wire go on."""
-        self._ending = True
+        self.is_ending = True
         for task in list(self._in_turn):
             task.cancel()
 
@@ -228,7 +224,7 @@ class ApiClient:
         try:
             return await self._repeated(_Request(method, path, query, data, content_type, timeout))
         except asyncio.CancelledError:
-            if self._ending:
+            if self.is_ending:
                 raise ApiError(f"{method.capitalize()} {go_quote(self.url(path, query))}: {GIVEN_UP}") from None
             raise
         finally:
@@ -320,13 +316,13 @@ class ApiClient:
         """Waits for the limit. Raises ApiError when that is given up."""
         task = asyncio.current_task()
         assert task is not None
-        if self._ending:
+        if self.is_ending:
             raise ApiError(NOT_ADMITTED)
         self._in_turn.add(task)
         try:
             self._observer.limited(method, path, self.access.host, await self.bucket.take())
         except asyncio.CancelledError:
-            if self._ending:
+            if self.is_ending:
                 raise ApiError(NOT_ADMITTED) from None
             raise
         finally:

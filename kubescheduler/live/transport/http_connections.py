@@ -328,9 +328,10 @@ class HttpConnections:
         self._all.add(stream)
         return stream
 
-    def hand_back(self, stream: HttpStream) -> None:
-        """Ends the connection of a stream."""
-        self._drop(stream)
+    def hand_back(self, connection: HttpConnection) -> None:
+        """Ends the connection of a stream, or one that is not used again."""
+        self._all.discard(connection)
+        connection.end()
 
     def close(self) -> None:
         """Ends all connections."""
@@ -355,17 +356,13 @@ class HttpConnections:
         if self._way != way:
             self._way, oldest = way, float("inf")
         while self._idle and self._idle[0][1] < oldest:
-            self._drop(self._idle.pop(0)[0])
+            self.hand_back(self._idle.pop(0)[0])
         while self._idle:
             connection, _ = self._idle.pop()
             if connection.is_open:
                 return connection
-            self._drop(connection)
+            self.hand_back(connection)
         return None
-
-    def _drop(self, connection: HttpConnection) -> None:
-        self._all.discard(connection)
-        connection.end()
 
     async def _dialled(self, make: Callable[[], Carrier]) -> Carrier:
         """A new connection. Raises DialError."""
