@@ -11,10 +11,8 @@ import numpy as np
 
 from clusterstate.cache import ClusterCache
 from clusterstate.changes import Reads
-from clusterstate.cluster_objects import KEPT
 from clusterstate.errors import SchedulingError
 from clusterstate.footprint import Footprint, spec_alone
-from clusterstate.growable import IntArray
 from clusterstate.objects import (
     ClaimReference,
     ClaimVolume,
@@ -25,8 +23,6 @@ from clusterstate.objects import (
     PersistentVolumeClaim,
     Pod,
 )
-from clusterstate.podinfo import PodInfo
-from clusterstate.snapshot import Snapshot
 from clusterstate.volumes.claim_matching import BindingRules, is_reserved
 from clusterstate.volumes.claims import (
     BIND_COMPLETED_ANNOTATION,
@@ -219,9 +215,7 @@ class VolumeBooks(msgspec.Struct, frozen=True, eq=False):
             raise
 
     def _current(self, obj: Any) -> Any:
-        table = getattr(self.handle.cache.objects, KEPT[type(obj)][0])
-        meta = obj.metadata
-        return table.get((meta.namespace, meta.name) if isinstance(obj, PersistentVolumeClaim) else meta.name)
+        return self.handle.cache.objects.current(obj)
 
     def _is_older(self, current: Any, change: ChangedVolume) -> bool:
         """What was written has not come back yet."""
@@ -550,10 +544,14 @@ def capacity_priority(
     return PriorityConfig(
         NAME,
         partial(volume_scores_1_21, score_table(shape), rules),
-        footprint=Footprint(READS, pod_key=spec_alone, storage=partial(storage_to_bind, rules.class_of)),
+        footprint=_footprint(rules),
         pre_score=partial(has_volumes_found, rules) if skips else goes_on,
         evidence=volume_evidence_1_21(shape, rules),
     )
+
+
+def _footprint(rules: BindingRules) -> Footprint:
+    return Footprint(READS, pod_key=spec_alone, storage=partial(storage_to_bind, rules.class_of))
 
 
 def volume_binding_1_23(args: VolumeBindingArgs | None, handle: Handle) -> VolumeBinding:
@@ -622,7 +620,13 @@ def volume_binding_1_36(args: VolumeBindingArgs | None, handle: Handle) -> Volum
     if not gates.get(ATTRIBUTES_GATE, True):
         rule = msgspec.structs.replace(rule, rules=RULES_WITHOUT_ATTRIBUTES)
     if gates.get(SCORING_GATE, False):
-        scoring = _scoring(args)
+        scoring = PriorityConfig(
+            NAME,
+            partial(storage_scores, score_table(args.shape)),
+            footprint=_footprint(RULES_1_36),
+            pre_score=has_volumes_to_find,
+            evidence=storage_evidence(args.shape),
+        )
     elif gates.get(PRIORITY_GATE, False):
         scoring = capacity_priority(args, handle, rule.rules, skips=True)
     else:
@@ -631,33 +635,13 @@ def volume_binding_1_36(args: VolumeBindingArgs | None, handle: Handle) -> Volum
     return VolumeBinding(handle, rule, WORDS_1_36, POINTS_1_36, timeout, scoring=scoring)
 
 
-def _scoring(args: VolumeBindingArgs) -> PriorityConfig:
-    scores = partial(storage_scores, score_table(args.shape))
-    evidence = storage_evidence(args.shape)
-    return PriorityConfig(
-        NAME,
-        scores,
-        footprint=Footprint(READS, pod_key=spec_alone, storage=partial(storage_to_bind, RULES_1_36.class_of)),
-        pre_score=has_volumes_to_find,
-        evidence=evidence,
-    )
-
-
-def _skips(_: PodInfo, __: Snapshot) -> bool:
-    return False
-
-
-def _zeros(_: PodInfo, snapshot: Snapshot) -> IntArray:
-    return np.zeros(len(snapshot), np.int64)
-
-
 def _off(gate: str, *, skips: bool) -> PriorityConfig:
     """Its score without the gate: none where PreScore skips, 0 elsewhere."""
     return PriorityConfig(
         NAME,
-        _zeros,
+        lambda _, snapshot: np.zeros(len(snapshot), np.int64),
         footprint=Footprint(Reads(0), pod_key=spec_alone),
-        pre_score=_skips if skips else goes_on,
+        pre_score=(lambda *_: False) if skips else goes_on,
         evidence=nothing_evidence(gate),
     )
 
@@ -723,38 +707,38 @@ ARGS_1_24 = msgspec.structs.replace(ARGS_1_36, build_with=partial(_build_under, 
 
 # --- what it is in each release ---------------------------------------------------------------
 
+CONFLICT = PluginReason("node(s) had volume node affinity conflict", UNRESOLVABLE)
+NOTHING_FOUND = PluginReason("node(s) didn't find available persistent volumes to bind", UNRESOLVABLE)
 REASONS = (
     PluginReason('persistentvolumeclaim "<NAME>" not found', UNRESOLVABLE, "PreFilter"),
     PluginReason('persistentvolumeclaim "<NAME>" is being deleted', UNRESOLVABLE, "PreFilter"),
     PluginReason("pod has unbound immediate PersistentVolumeClaims", UNRESOLVABLE, "PreFilter"),
-    PluginReason("node(s) didn't find available persistent volumes to bind", UNRESOLVABLE),
+    NOTHING_FOUND,
     PluginReason("node(s) did not have enough free storage", UNRESOLVABLE),
 )
+REASONS_1_18 = (CONFLICT, NOTHING_FOUND)
 REASONS_1_20 = (
     PluginReason('persistentvolumeclaim "<NAME>" was not created for the pod', UNRESOLVABLE, "PreFilter"),
-    PluginReason("node(s) had volume node affinity conflict", UNRESOLVABLE),
+    CONFLICT,
     PluginReason("pvc(s) bound to non-existent pv(s)", UNRESOLVABLE),
     *REASONS,
 )
-REASONS_1_36 = (
-    PluginReason("PVC <NAME> was not created for pod <POD> (pod is not owner)", UNRESOLVABLE, "PreFilter"),
-    PluginReason(
-        'waiting for ephemeral volume controller to create the persistentvolumeclaim "<NAME>"',
-        UNRESOLVABLE,
-        "PreFilter",
-    ),
-    PluginReason(
-        'persistentvolumeclaim "<NAME>" bound to non-existent persistentvolume "<NAME>"', UNRESOLVABLE, "PreFilter"
-    ),
-    PluginReason("node(s) didn't match PersistentVolume's node affinity", UNRESOLVABLE),
-    PluginReason("node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)", UNRESOLVABLE),
-    *REASONS,
-)
-REASONS_1_24 = tuple(
-    msgspec.structs.replace(reason, text="node(s) had volume node affinity conflict")
-    if reason.text == "node(s) didn't match PersistentVolume's node affinity"
-    else reason
-    for reason in REASONS_1_36
+REASONS_1_24, REASONS_1_36 = (
+    (
+        PluginReason("PVC <NAME> was not created for pod <POD> (pod is not owner)", UNRESOLVABLE, "PreFilter"),
+        PluginReason(
+            'waiting for ephemeral volume controller to create the persistentvolumeclaim "<NAME>"',
+            UNRESOLVABLE,
+            "PreFilter",
+        ),
+        PluginReason(
+            'persistentvolumeclaim "<NAME>" bound to non-existent persistentvolume "<NAME>"', UNRESOLVABLE, "PreFilter"
+        ),
+        affinity,
+        PluginReason("node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)", UNRESOLVABLE),
+        *REASONS,
+    )
+    for affinity in (CONFLICT, PluginReason("node(s) didn't match PersistentVolume's node affinity", UNRESOLVABLE))
 )
 EVENTS = (
     Registered(STORAGE_CLASS, Action.ADD | Action.UPDATE),
@@ -766,10 +750,6 @@ EVENTS = (
     Registered(CSI_CAPACITY, Action.ADD | Action.UPDATE),
 )
 
-REASONS_1_18 = (
-    PluginReason("node(s) had volume node affinity conflict", UNRESOLVABLE),
-    PluginReason("node(s) didn't find available persistent volumes to bind", UNRESOLVABLE),
-)
 PLUGIN_1_18 = InTreePlugin(NAME, POINTS_1_18, volume_binding_1_18, reasons=REASONS_1_18)
 PLUGIN_1_19 = InTreePlugin(NAME, POINTS_1_20, volume_binding_1_19, args=ARGS_1_20, reasons=REASONS_1_20)
 PLUGIN_1_20 = InTreePlugin(NAME, POINTS_1_20, volume_binding_1_20, args=ARGS_1_20, reasons=REASONS_1_20)
