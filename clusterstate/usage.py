@@ -379,6 +379,12 @@ def as_asked(spec: PodSpec) -> RequestsInUse:
     )
 
 
+def as_limited(spec: PodSpec) -> RequestsInUse:
+    """The limits of containers, in the same form."""
+    containers, init_containers = (tuple(c.limits for c in each) for each in (spec.containers, spec.init_containers))
+    return RequestsInUse(containers, init_containers, NO_RESOURCES)
+
+
 def has_pod_level(spec: PodSpec) -> bool:
     """Whether something counts that is asked for the pod as a whole."""
     return any(map(is_pod_level, spec.resources))

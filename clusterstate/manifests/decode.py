@@ -16,7 +16,7 @@ import msgspec
 from clusterstate.changes import remember
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.api_checks import refused, refused_spec
-from clusterstate.manifests.fields import LENIENT, Accepted, Checks, Fields, Strictness, describe
+from clusterstate.manifests.fields import LENIENT, Checks, Fields, Strictness, describe
 from clusterstate.manifests.kinds import KINDS, SPEC, ManifestKind
 from clusterstate.manifests.known_fields import has_only_known, unknown_fields
 from clusterstate.manifests.quick_reading import (
@@ -27,9 +27,9 @@ from clusterstate.manifests.quick_reading import (
     names_label_keys,
     spec_of_text,
 )
+from clusterstate.manifests.unread import UnreadFields
 from clusterstate.objects import (
     ClusterObject,
-    EphemeralVolume,
     LabelSelector,
     Node,
     ObjectMeta,
@@ -254,9 +254,15 @@ MATCH_LABEL_KEYS = b"atchLabelKeys"
 class PodDecoder:
     """The short way for pods, and the tables of what objects share."""
 
-    def __init__(self, prepare: Callable[[Manifest], Manifest] | None, checks: Checks = NO_CHECKS) -> None:
-        """checks: what an API server refuses is unusual."""
+    def __init__(
+        self,
+        prepare: Callable[[Manifest], Manifest] | None,
+        checks: Checks = NO_CHECKS,
+        drops: Callable[[PodSpec], bool] = lambda _: False,
+    ) -> None:
+        """What an API server refuses (``checks``), and may drop of a pod that it has not stored, is unusual."""
         self._prepare = prepare
+        self._drops = drops
         self._checks = checks
         self._reader = PodReader()
         self._specs: dict[bytes, PodSpec] = {}
@@ -285,7 +291,7 @@ class PodDecoder:
     def finish(self, read: ReadPod) -> Pod | None:
         """A pod that was read, with its spec and what its API server fills in; None when that has a fault."""
         spec = self._spec(read.spec)
-        if spec is None:
+        if spec is None or (not read.metadata.uid and self._drops(spec)):
             return None
         return read.pod(self._metadata(read.metadata), spec)
 
@@ -406,7 +412,9 @@ class Decoder:
         self._keep_manifests = keep_manifests
         self._prepare = prepare
         self._strictness = strictness
-        self._pods = PodDecoder(prepare, strictness.accepted.checks if strictness.refused != "ignore" else {})
+        self._unread = UnreadFields(strictness.accepted.unread, drops=prepare is not None)
+        checks = strictness.accepted.checks if strictness.refused != "ignore" else {}
+        self._pods = PodDecoder(prepare, checks, self._unread.drops)
         self._pods_pass = None if strictness == LENIENT else self._is_known_throughout
         self._judges_stored = strictness.stored != "ignore"
         self.warnings: list[str] = []
@@ -424,6 +432,12 @@ class Decoder:
         """One item of a document. Raises DecodeError with every fault in it."""
         if item.notes:
             self.warnings += item.notes
+        obj = self._decode_item(item, keep_manifest=keep_manifest)
+        if isinstance(obj, Pod) and (names := self._unread.left(obj, item.source)):
+            self.warnings += self._unread.notes(names, item.source)
+        return obj
+
+    def _decode_item(self, item: Item, *, keep_manifest: bool) -> ClusterObject:
         if item.read is not None:
             read = self._pods.finish(item.read)
             if read is not None:
@@ -475,6 +489,8 @@ class Decoder:
         """The long way, which finds every fault."""
         manifest: Manifest = _manifest(item, kind)
         faults = self.judged(item, kind.name, manifest)
+        manifest, dropped = self._unread.taken(manifest)
+        self.warnings += self._unread.notes(dropped, item.source)
         try:
             manifest = self._prepared(manifest)
         except DecodeError as error:
@@ -517,24 +533,6 @@ class Decoder:
 def notes_on(unknown: Mapping[str, int]) -> list[str]:
     """One note for each kind that was left out."""
     return [f"kind {kind} ignored ({n} object{'s' * (n != 1)}): no scheduler reads it" for kind, n in unknown.items()]
-
-
-RESOURCE_CLAIMS, EPHEMERAL_VOLUMES = "resourceClaims", "ephemeral volumes"
-LEADING_TO_CLAIMS: Mapping[str, Callable[[PodSpec], bool]] = {
-    RESOURCE_CLAIMS: lambda spec: bool(spec.resource_claims),
-    EPHEMERAL_VOLUMES: lambda spec: any(isinstance(volume, EphemeralVolume) for volume in spec.volumes),
-}
-"""What of a pod is a claim of its own, which not every release knows → whether it has some."""
-
-
-def unread_notes(objects: Iterable[ClusterObject], accepted: Accepted) -> Iterator[str]:
-    """One note for each thing of pods that nobody looks at."""
-    if not accepted.unread:
-        return
-    specs = [obj.spec for obj in objects if isinstance(obj, Pod)]
-    for what, why in accepted.unread.items():
-        if n := sum(map(LEADING_TO_CLAIMS[what], specs)):
-            yield f"{what} ignored ({n} pod{'s' * (n != 1)}): {why}"
 
 
 def _expand(items: Iterable[Item | tuple[str, Manifest]], problems: list[str]) -> Iterable[Item]:

@@ -9,11 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import msgspec
+
 from clusterstate.errors import DecodeError, nearest
 from clusterstate.manifests.decode import Manifest
-from clusterstate.manifests.kinds import KINDS
-from clusterstate.objects import EXACT_COUNT, PriorityClass
-from clusterstate.quantity import quantity_or_none
+from clusterstate.manifests.fields import Fields
+from clusterstate.manifests.kinds import KINDS, SPEC
+from clusterstate.objects import EXACT_COUNT, NO_RESOURCES, PriorityClass
+from clusterstate.quantity import format_quantity, quantity_or_none
+from clusterstate.usage import CPU, MEMORY, as_asked, as_limited, is_hugepage_resource, is_pod_level, pod_requests
 
 URL_NAMESPACE = bytes.fromhex("6ba7b8119dad11d180b400c04fd430c8")
 """The namespace of URLs, see RFC 9562, 6.6."""
@@ -81,9 +85,10 @@ def _filled(data: Manifest, key: str, value: Any) -> Manifest:
 
 
 def default_manifest(manifest: Manifest) -> Manifest:
-    """The manifest with the defaults that matter to scheduling (release 1.16), a namespace and a uid.
+    """The manifest with the defaults that matter to scheduling, a namespace and a uid.
 
-    A uid that is missing is derived from kind, namespace and name, so that it is always the same.
+    What a release does not know was dropped before (``clusterstate.manifests.unread``). A uid that is missing is
+    derived from kind, namespace and name, so that it is always the same.
     """
     kind = manifest.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
@@ -92,6 +97,8 @@ def default_manifest(manifest: Manifest) -> Manifest:
         manifest = _filled(manifest, "volumeBindingMode", "Immediate")
     if kind == "PersistentVolume":
         manifest = _volume(manifest)
+    if kind == "Pod":
+        manifest = _with_label_keys(manifest)
     return _changed(_at(manifest, "metadata", lambda meta: _metadata(kind, meta)), _BY_KIND)
 
 
@@ -123,7 +130,7 @@ def _pod_spec(spec: Manifest) -> Any:
     spec = _filled(spec, "schedulerName", DEFAULT_SCHEDULER)
     for key in ("containers", "initContainers"):
         spec = _containers(spec, key, host)
-    return _each(spec, "volumes", _rbd)
+    return _pod_level(_each(spec, "volumes", _rbd))
 
 
 def _containers(spec: Manifest, key: str, host: bool) -> Any:
@@ -141,6 +148,30 @@ def _requests(resources: Manifest) -> Manifest:
         if name not in (requests or {}) and (amount is None or quantity_or_none(amount) is not None)
     }
     return {**resources, "requests": {**(requests or {}), **missing}} if missing else resources
+
+
+def _pod_level(spec: Manifest) -> Manifest:
+    """A pod that limits what it takes as a whole, as containers do, asks for what they ask for, else for its limit.
+
+    Upstream: 1.34 defaultHugePagePodLimits, defaultPodRequests.
+    """
+    given = _mapping(spec.get("resources"))
+    requests, limits = _mapping(given.get("requests")), _mapping(given.get("limits"))
+    faults: list[str] = []
+    if not (requests or limits) or any(quantity_or_none(amount) is None for amount in limits.values()):
+        return spec
+    pod = msgspec.structs.replace(SPEC.read(Fields(spec, faults)), resources=NO_RESOURCES, overhead=NO_RESOURCES)
+    if faults:
+        return spec
+    asked, limited = pod_requests(pod, as_asked(pod)), pod_requests(pod, as_limited(pod))
+    huge = {name: format_quantity(limited[name]) for name in limited if is_hugepage_resource(name)}
+    limits = {**{name: amount for name, amount in huge.items() if name not in requests}, **limits}
+    if not limits:
+        return spec
+    of_containers = {name: format_quantity(asked[name]) for name in (CPU, MEMORY) if name in asked}
+    of_limits = {name: amount for name, amount in limits.items() if is_pod_level(name)}
+    filled = {**given, "limits": limits, "requests": {**of_limits, **of_containers, **requests}}
+    return spec if filled == given else {**spec, "resources": filled}
 
 
 def _port(port: Manifest, host: bool) -> Manifest:
@@ -286,25 +317,17 @@ REQUIRED, PREFERRED = (
 OPERATORS = {"matchLabelKeys": "In", "mismatchLabelKeys": "NotIn"}
 
 
-def default_manifest_1_36(manifest: Manifest) -> Manifest:
-    """As ``default_manifest``; an affinity term that names label keys selects by the pod's own values of them.
+def _with_label_keys(manifest: Manifest) -> Manifest:
+    """A pod; an affinity term that names label keys selects by the pod's own values of them.
 
     Upstream: 1.36 pod strategy, applyMatchLabelKeysAndMismatchLabelKeys.
     """
-    filled = default_manifest(manifest)
-    if filled.get("kind") not in (None, "Pod"):
-        return filled
-    spec, labels = filled.get("spec"), _mapping(filled.get("metadata")).get("labels")
+    spec, labels = manifest.get("spec"), _mapping(manifest.get("metadata")).get("labels")
     affinity = _mapping(spec).get("affinity")
     if not isinstance(affinity, Mapping) or not isinstance(labels, Mapping) or not isinstance(spec, Mapping):
-        return filled
-    changed = {
-        kind: _group(affinity[kind], labels) if kind in ("podAffinity", "podAntiAffinity") else affinity[kind]
-        for kind in affinity
-    }
-    if all(changed[kind] is affinity[kind] for kind in affinity):
-        return filled
-    return {**filled, "spec": {**spec, "affinity": changed}}
+        return manifest
+    changed = {kind: _group(affinity[kind], labels) for kind in ("podAffinity", "podAntiAffinity") if kind in affinity}
+    return _with(manifest, spec=_with(spec, affinity=_with(affinity, **changed)))
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

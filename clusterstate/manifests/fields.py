@@ -258,7 +258,7 @@ class Accepted:
     checks: Checks = attrs.field(factory=dict)
     """See ``clusterstate.manifests.api_checks``."""
     unread: Mapping[str, str] = attrs.field(factory=dict)
-    """What of pods nobody looks at there, by a name in ``clusterstate.manifests.decode.LEADING_TO_CLAIMS`` → why."""
+    """What of pods nobody looks at there, by a name in ``clusterstate.manifests.unread.FIELDS`` → why."""
 
 
 @attrs.frozen

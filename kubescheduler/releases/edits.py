@@ -55,6 +55,12 @@ def release_fields(**fields: Any) -> Edit:
     return lambda release: replace(release, **fields)
 
 
+def reads(**fields: str) -> Edit:
+    """Fields of pods that it looks at from now on, with dots as __, and the gate of each; empty for none."""
+    named = {name.replace("__", "."): gate for name, gate in fields.items()}
+    return lambda release: replace(release, reads={**release.reads, **named})
+
+
 def framework(**fields: Any) -> Edit:
     """Fields of how it decides by plugins."""
     return lambda release: replace(release, framework=replace(release.framework_rules, **fields))

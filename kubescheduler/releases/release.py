@@ -23,10 +23,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import msgspec
 
 import algorithmprovider
 from clusterstate.errors import ConfigError, nearest
+from clusterstate.manifests.unread import FIELDS
 from kubescheduler.releases.names import TAKEN_BACK
 
 if TYPE_CHECKING:
@@ -74,13 +76,16 @@ class Release(msgspec.Struct, frozen=True, eq=False):
     daemons: DaemonController
     """What its DaemonSet controller does."""
     accepted: Callable[[Mapping[str, bool]], Accepted]
-    """Of all gates: what its API server takes."""
+    """Of all gates: what its API server takes; what of pods it does not look at is added by ``reads``."""
     top_score: int
     """The most points that a node gets from one priority or Score plugin: 10 or 100."""
     wire: WireFormat
     """How extenders are called."""
     queue_order: Callable[[Iterable[Any]], list[Pod]]
     """The pending pods among some objects, in the order in which a queue that sees them all at once gives them out."""
+    reads: Mapping[str, str] = msgspec.field(default_factory=dict)
+    """Field of pods that not every release looks at, by a name in ``clusterstate.manifests.unread.FIELDS`` → its
+    feature gate, which is on where there is none, or no more."""
     decoding: Prepare | None = None
     """The defaults that the scheduler's own decoder fills in, on top of what is stored."""
     process_defaults: Mapping[str, Any] = msgspec.field(default_factory=dict)
@@ -113,7 +118,16 @@ class Release(msgspec.Struct, frozen=True, eq=False):
         Raises ConfigError for gates that the release does not know.
         """
         every = self.gates.parse(gates) if isinstance(gates, str) else self.gates.resolve(gates or {})
-        return self.accepted(every)
+        return attrs.evolve(self.accepted(every), unread=self._unread(every))
+
+    def _unread(self, gates: Mapping[str, bool]) -> Mapping[str, str]:
+        """Of a field nobody looks at its parts are not told apart."""
+        off = {
+            name: f"the feature gate {gate} is off" for name, gate in self.reads.items() if not gates.get(gate, True)
+        }
+        unknown = f"release {self.name} does not know it"
+        unread = {name: off.get(name, unknown) for name in FIELDS if name in off or name not in self.reads}
+        return {name: why for name, why in unread.items() if name.partition(".")[0] not in {*unread} - {name}}
 
     @property
     def legacy_rules(self) -> LegacyRules:

@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from kubescheduler.queue.queue_policy import QueuePolicy
 
 
-def accepted(gates: Mapping[str, bool]) -> Accepted:
+def accepted(_: Mapping[str, bool]) -> Accepted:
     """No volumes for single pods, and tolerations that compare nothing."""
-    return Accepted(v1_4.BEFORE_SINGLE_POD, CHECKS_1_16, v1_4.unread(gates))
+    return Accepted(v1_4.BEFORE_SINGLE_POD, CHECKS_1_16)
 
 
 def from_provider(name: str) -> str:
@@ -253,6 +253,7 @@ RELEASE: Release = replace(
     accepted=accepted,
     wire=WIRE,
     queue_order=queue_order,
+    reads={"affinity": "", "initContainers": "", "tolerations": "", "priority": "PodPriority"},
     decoding=None,
     process_defaults={"enableProfiling": False, "leaderElection": {"resourceLock": "endpoints"}},
     legacy=LEGACY,

@@ -111,6 +111,7 @@ CHANGES = (
         "With the feature gate NonPreemptingPriority a pod with preemptionPolicy Never preempts nothing.",
         ChangeKind.GATE,
         edits.gates({"NonPreemptingPriority": ALPHA}),
+        edits.reads(preemptionPolicy="NonPreemptingPriority"),
         source="KEP-902",
     ),
 )

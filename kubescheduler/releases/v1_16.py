@@ -51,6 +51,7 @@ CHANGES = (
         "spread pods by their topologySpreadConstraints.",
         ChangeKind.GATE,
         edits.gates({"EvenPodsSpread": ALPHA}),
+        edits.reads(topologySpreadConstraints="EvenPodsSpread"),
         edits.algorithms(with_even_spreading),
         edits.legacy(
             read_at_start=frozenset(),
@@ -100,6 +101,7 @@ CHANGES = (
         "With the feature gate PodOverhead a pod asks for its overhead too.",
         ChangeKind.GATE,
         edits.gates({"PodOverhead": ALPHA}),
+        edits.reads(overhead="PodOverhead"),
         edits.release_fields(view=view),
         source="KEP-688",
     ),

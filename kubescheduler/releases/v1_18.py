@@ -76,9 +76,9 @@ if TYPE_CHECKING:
     from kubescheduler.queue.queue_policy import QueuePolicy
 
 
-def accepted(gates: Mapping[str, bool]) -> Accepted:
+def accepted(_: Mapping[str, bool]) -> Accepted:
     """The same values as 1.16."""
-    return Accepted(v1_4.BEFORE_SINGLE_POD, CHECKS_1_20, v1_4.unread(gates))
+    return Accepted(v1_4.BEFORE_SINGLE_POD, CHECKS_1_20)
 
 
 def queue() -> QueuePolicy:

@@ -113,6 +113,7 @@ CHANGES = (
         ChangeKind.SCORE,
         edits.release_fields(view=view),
         edits.gates({"LocalStorageCapacityIsolation": BETA, "GenericEphemeralVolume": ALPHA}),
+        edits.reads(**{"ephemeral volumes": "GenericEphemeralVolume"}),
     ),
     change(
         "resources-of-least-and-most-allocated",

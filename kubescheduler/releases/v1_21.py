@@ -75,6 +75,7 @@ CHANGES = (
         "With the feature gate PodAffinityNamespaceSelector terms of pod affinity may select namespaces by labels.",
         ChangeKind.GATE,
         edits.gates({"PodAffinityNamespaceSelector": ALPHA}),
+        edits.reads(affinity__namespaceSelector="PodAffinityNamespaceSelector"),
         source="KEP-2249",
     ),
     change(

@@ -103,7 +103,7 @@ def single_pod(gates: Mapping[str, bool]) -> Mapping[tuple[str, str], tuple[tupl
 def accepted(gates: Mapping[str, bool]) -> Accepted:
     """Volumes are for single pods where the gate says so."""
     values = {v1_4.TOLERATION: v1_4.BEFORE_SINGLE_POD[v1_4.TOLERATION], **single_pod(gates)}
-    return Accepted(values, CHECKS_1_20, v1_4.unread(gates, ephemeral=True))
+    return Accepted(values, CHECKS_1_20)
 
 
 def created(_: str) -> str:

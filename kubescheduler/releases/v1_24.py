@@ -66,6 +66,7 @@ CHANGES = (
         ChangeKind.FILTER,
         edits.plugins(pod_topology_spread.PLUGIN_1_24),
         edits.gates({"MinDomainsInPodTopologySpread": ALPHA}),
+        edits.reads(topologySpreadConstraints__minDomains="MinDomainsInPodTopologySpread"),
         source="KEP-3022",
     ),
     change(

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from clusterstate.images import ArrivedImageStates
 from clusterstate.manifests.api_checks import CHECKS_1_36
-from clusterstate.manifests.defaulting import default_manifest_1_36
 from clusterstate.manifests.fields import Accepted
 from clusterstate.pod_view_1_36 import COMPARISONS, gated_pod_key_1_36, pod_key_1_36
 from clusterstate.podinfo import ReleaseView
@@ -40,7 +39,6 @@ from kubescheduler.releases import edits, v1_4, v1_20, v1_22, v1_24
 from kubescheduler.releases.daemon_controllers import passing
 from kubescheduler.releases.edits import after, change
 from kubescheduler.releases.release import ChangeKind
-from kubescheduler.sources.cluster_input import Filling, admission
 from predicates.node_identity import pod_match_node_selector_1_36
 from predicates.taints import pod_tolerates_node_taints_1_36
 
@@ -52,7 +50,7 @@ def accepted(gates: Mapping[str, bool]) -> Accepted:
         values[v1_4.TOLERATION] = v1_4.BEFORE_SINGLE_POD[v1_4.TOLERATION]
     elif not gates[COMPARISONS]:
         values[v1_4.TOLERATION] = (v1_4.EQUALITY, f"comparing values takes the feature gate {COMPARISONS}")
-    return Accepted(values, CHECKS_1_36, v1_4.unread(gates, ephemeral=True))
+    return Accepted(values, CHECKS_1_36)
 
 
 def cycle_as_later() -> dict[str, Any]:
@@ -87,7 +85,6 @@ POINTS = tuple(point for point in Point if point not in (Point.PLACEMENT_GENERAT
 AS_LATER = edits.together(
     edits.release_fields(
         view=view,
-        filling=Filling(partial(admission, default_manifest_1_36), default_manifest_1_36),
         daemons=replace(
             v1_24.RELEASE.daemons,
             runs_on=passing(partial(pod_match_node_selector_1_36, None), pod_tolerates_node_taints_1_36),
@@ -179,6 +176,11 @@ CHANGES = (
                 "MinDomainsInPodTopologySpread": BETA_OFF,
                 "NodeInclusionPolicyInPodTopologySpread": ALPHA,
             }
+        ),
+        edits.reads(
+            topologySpreadConstraints__matchLabelKeys="MatchLabelKeysInPodTopologySpread",
+            topologySpreadConstraints__nodeAffinityPolicy="NodeInclusionPolicyInPodTopologySpread",
+            topologySpreadConstraints__nodeTaintsPolicy="NodeInclusionPolicyInPodTopologySpread",
         ),
         source="KEP-3094",
     ),

@@ -76,6 +76,7 @@ CHANGES = (
         edits.plugins(dynamic_resources.PLUGIN_1_26),
         edits.component(multi_point=MULTI_POINT),
         edits.gates({"DynamicResourceAllocation": ALPHA}),
+        edits.reads(resourceClaims="DynamicResourceAllocation"),
         source="KEP-3063",
     ),
     change(
@@ -99,6 +100,7 @@ CHANGES = (
         ),
         edits.providers_run(Point.PRE_ENQUEUE, "SchedulingGates"),
         edits.gates({"PodSchedulingReadiness": ALPHA}),
+        edits.reads(schedulingGates="PodSchedulingReadiness"),
         source="KEP-3521",
     ),
 )

@@ -36,6 +36,7 @@ CHANGES = (
         ChangeKind.GATE,
         edits.viewing(accounting=account_1_28),
         edits.gates({"SidecarContainers": ALPHA}),
+        edits.reads(initContainers__restartPolicy="SidecarContainers"),
         source="KEP-753",
     ),
     change(

@@ -7,7 +7,7 @@ from typing import Any
 from clusterstate.images import SnapshotImageStates
 from kubescheduler.config.config_schema import V1
 from kubescheduler.config.format_1_36 import merge_1_36
-from kubescheduler.config.gates import BETA, BETA_OFF
+from kubescheduler.config.gates import ALPHA, BETA, BETA_OFF
 from kubescheduler.framework.plugins import default_preemption, volume_filters
 from kubescheduler.releases import edits, v1_28
 from kubescheduler.releases.edits import after, change
@@ -61,9 +61,13 @@ CHANGES = (
     ),
     change(
         "gates-of-1-29",
-        "ReadWriteOncePod can no longer be turned off; queueing hints are off.",
+        "ReadWriteOncePod can no longer be turned off; queueing hints are off; matchLabelKeys and mismatchLabelKeys of "
+        "pod affinity can be turned on.",
         ChangeKind.GATE,
-        edits.gates({"SchedulerQueueingHints": BETA_OFF}, gone=("ReadWriteOncePod",)),
+        edits.gates(
+            {"SchedulerQueueingHints": BETA_OFF, "MatchLabelKeysInPodAffinity": ALPHA}, gone=("ReadWriteOncePod",)
+        ),
+        edits.reads(affinity__matchLabelKeys="MatchLabelKeysInPodAffinity"),
         edits.queueing(keeping_no_events),
     ),
 )

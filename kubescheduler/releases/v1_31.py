@@ -29,10 +29,15 @@ CHANGES = (
     ),
     change(
         "gates-of-1-31",
-        "Migration of Portworx volumes is on; PodDisruptionConditions can no longer be turned off.",
+        "Migration of Portworx volumes is on, as are matchLabelKeys and mismatchLabelKeys of pod affinity; "
+        "PodDisruptionConditions can no longer be turned off.",
         ChangeKind.GATE,
         edits.gates(
-            {"CSIMigrationPortworx": BETA, "DRAControlPlaneController": ALPHA, "VolumeAttributesClass": BETA_OFF},
+            {
+                **dict.fromkeys(("CSIMigrationPortworx", "MatchLabelKeysInPodAffinity"), BETA),
+                "DRAControlPlaneController": ALPHA,
+                "VolumeAttributesClass": BETA_OFF,
+            },
             gone=("CSIMigrationRBD", "PodDisruptionConditions"),
             idle=("DRAControlPlaneController",),
         ),

@@ -87,6 +87,7 @@ CHANGES = (
             gone=("DRAControlPlaneController",),
             idle=("DRAAdminAccess",),
         ),
+        edits.reads(resources="PodLevelResources"),
     ),
 )
 

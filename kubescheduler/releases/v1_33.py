@@ -67,12 +67,19 @@ CHANGES = (
     ),
     change(
         "gates-of-1-33",
-        "Sidecars and inclusion policies can no longer be turned off; preemption is asynchronous.",
+        "Sidecars, inclusion policies and label keys of pod affinity can no longer be turned off; preemption is "
+        "asynchronous.",
         ChangeKind.GATE,
         edits.gates(
             {
                 **dict.fromkeys(
-                    ("CSIMigrationPortworx", "NodeInclusionPolicyInPodTopologySpread", "SidecarContainers"), LOCKED
+                    (
+                        "CSIMigrationPortworx",
+                        "MatchLabelKeysInPodAffinity",
+                        "NodeInclusionPolicyInPodTopologySpread",
+                        "SidecarContainers",
+                    ),
+                    LOCKED,
                 ),
                 "SchedulerAsyncPreemption": BETA,
                 **dict.fromkeys(("DRADeviceTaints", "DRAPartitionableDevices", "DRAPrioritizedList"), ALPHA),

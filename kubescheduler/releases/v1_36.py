@@ -77,7 +77,7 @@ CHANGES = (
                 "DRAPrioritizedList": GA,
                 "VolumeAttributesClass": LOCKED,
             },
-            gone=("CSIMigrationPortworx",),
+            gone=("CSIMigrationPortworx", "MatchLabelKeysInPodAffinity"),
             idle=("DRAListTypeAttributes", "DRANodeAllocatableResources", "DRAWorkloadResourceClaims"),
             elsewhere=ELSEWHERE_1_36,
         ),

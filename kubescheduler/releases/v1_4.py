@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from clusterstate.manifests.annotations_1_4 import name_key, node_1_4, pod_key_1_4, unlisted_1_4
 from clusterstate.manifests.api_checks import CHECKS_1_4
-from clusterstate.manifests.decode import EPHEMERAL_VOLUMES, RESOURCE_CLAIMS
 from clusterstate.manifests.defaulting import default_manifest_1_4, named_manifest_1_4
 from clusterstate.manifests.fields import Accepted
 from clusterstate.node_order import zone_key
@@ -71,27 +70,10 @@ BEFORE_SINGLE_POD = {
 WITHOUT_SCTP = (("TCP", "UDP"), "SCTP came with 1.12")
 
 
-EPHEMERAL_GATE, DEVICES_GATE = "GenericEphemeralVolume", "DynamicResourceAllocation"
-
-
-def unread(gates: Mapping[str, bool], *, ephemeral: bool = False) -> Mapping[str, str]:
-    """What of pods nobody looks at: a gate says so, or there is none. ephemeral: releases without the gate for these
-    volumes have them."""
-    there = {
-        RESOURCE_CLAIMS: (DEVICES_GATE, gates.get(DEVICES_GATE, False)),
-        EPHEMERAL_VOLUMES: (EPHEMERAL_GATE, gates.get(EPHEMERAL_GATE, ephemeral)),
-    }
-    return {
-        what: f"the feature gate {gate} is off" if gate in gates else "the release does not know them"
-        for what, (gate, on) in there.items()
-        if not on
-    }
-
-
-def accepted(gates: Mapping[str, bool]) -> Accepted:
+def accepted(_: Mapping[str, bool]) -> Accepted:
     """Neither SCTP nor volumes for single pods, and tolerations that compare nothing."""
     ports = {("ContainerPort", "protocol"): WITHOUT_SCTP, ("ServicePort", "protocol"): WITHOUT_SCTP}
-    return Accepted({**BEFORE_SINGLE_POD, **ports}, CHECKS_1_4, unread(gates))
+    return Accepted({**BEFORE_SINGLE_POD, **ports}, CHECKS_1_4)
 
 
 def from_provider(_: str) -> str:

@@ -19,9 +19,8 @@ from clusterstate.manifests.decode import (
     identity,
     notes_on,
     placed,
-    unread_notes,
 )
-from clusterstate.manifests.fields import BY_ORIGIN, STRICT, Strictness
+from clusterstate.manifests.fields import BY_ORIGIN, LENIENT, STRICT, Strictness
 from clusterstate.objects import ClusterObject, Node, Pod, PriorityClass
 from kubescheduler.releases.daemon_controllers import DaemonController
 from kubescheduler.releases.lookup import release_named
@@ -127,11 +126,12 @@ class WorkloadReader:
             if manifest.get("kind") == "Pod":
                 self._add(pods, Item(item.source, manifest, item.place, notes=item.notes))
         self._warnings += (*decoder.warnings, *pods.warnings)
-        made = Decoder(keep_manifests=True, prepare=admitted)
+        made = Decoder(keep_manifests=True, prepare=admitted, strictness=LENIENT.under(self._strictness.accepted))
         if any(replicas.per_node for _, replicas, _ in templates):
             self._daemons.see(self._cluster, (node for node, _ in self._nodes))
         for item, replicas, manifest in templates:
             self._expand(made, item, replicas, manifest)
+        self._warnings += made.warnings
 
     @cached_property
     def _node_names(self) -> frozenset[str]:
@@ -382,7 +382,6 @@ def workload_in(  # noqa: PLR0913
         attempt(problems, reading.add_trace, trace)
     waiting = [Arrival(pod) for pod in record.queue_order(objects)] if pending else []
     workload = reading.workload()
-    notes = [*reading.notes, *unread_notes(workload.pods(), strictness.accepted)]
     workload = msgspec.structs.replace(workload, arrivals=(*waiting, *workload.arrivals))
     problems += _clashes(workload, objects, running=running)
     if not (problems or workload.arrivals or workload.controllers):
@@ -391,7 +390,7 @@ def workload_in(  # noqa: PLR0913
         problems.append(f"{name}: {fault}")
     if problems:
         raise DecodeError(problems)
-    return workload, notes
+    return workload, reading.notes
 
 
 def _clashes(workload: Workload, cluster: Iterable[ClusterObject], *, running: bool) -> Iterator[str]:

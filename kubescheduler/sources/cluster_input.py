@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from clusterstate.errors import DecodeError, nearest
-from clusterstate.manifests.decode import Decoder, Item, Manifest, Prepare, UnknownKindError, notes_on, unread_notes
+from clusterstate.manifests.decode import Decoder, Item, Manifest, Prepare, UnknownKindError, notes_on
 from clusterstate.manifests.defaulting import admit_pod, global_default_of
 from clusterstate.manifests.fields import BY_ORIGIN, Strictness
 from clusterstate.objects import ClusterObject, Node, Pod, PriorityClass
@@ -195,7 +195,6 @@ class _Reading:
             self._progress(self._done, len(self._items))
         both = [(obj, item.source) for obj, item in zip(self._found, self._items, strict=True) if obj is not None]
         notes = [*notes_on(self._unknown), *self._warnings]
-        notes += unread_notes((obj for obj, _ in both), self._strictness.accepted)
         return ClusterInput([obj for obj, _ in both], notes, [source for _, source in both])
 
     def _decoder(self, prepare: Prepare | None) -> Decoder:

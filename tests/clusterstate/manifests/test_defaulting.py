@@ -17,7 +17,6 @@ from clusterstate.manifests.defaulting import (
     REQUIRED,
     admit_pod,
     default_manifest,
-    default_manifest_1_36,
     derived_uid,
     global_default_of,
 )
@@ -260,7 +259,7 @@ def bare_pod(group: dict[str, Any], labels: dict[str, str] | None = None) -> dic
 
 def selectors(manifest: dict[str, Any]) -> list[Any]:
     """The match expressions of all terms, required ones first."""
-    group = default_manifest_1_36(manifest)["spec"]["affinity"]["podAntiAffinity"]
+    group = default_manifest(manifest)["spec"]["affinity"]["podAntiAffinity"]
     terms = [*group.get(REQUIRED, []), *(weighted["podAffinityTerm"] for weighted in group.get(PREFERRED, []))]
     return [(term.get("labelSelector") or {}).get("matchExpressions") for term in terms]
 
@@ -288,8 +287,44 @@ def test_label_keys_become_requirements(group: dict[str, Any], expected: list[An
 
 def test_filling_twice_changes_nothing() -> None:
     """What an API server stored is taken as it is."""
-    once = default_manifest_1_36(bare_pod({REQUIRED: [{**SAME_APP, "matchLabelKeys": ["rev"]}]}))
-    assert default_manifest_1_36(once) == once
+    once = default_manifest(bare_pod({REQUIRED: [{**SAME_APP, "matchLabelKeys": ["rev"]}]}))
+    assert default_manifest(once) == once
+
+
+def asking(requests: dict[str, str] | None = None, limits: dict[str, str] | None = None, **more: Any) -> dict[str, Any]:
+    """A container, or a pod as a whole."""
+    given = {"requests": requests, "limits": limits}
+    return {"resources": {key: value for key, value in given.items() if value is not None}, **more}
+
+
+HUGE = "hugepages-2Mi"
+POD_LEVEL: dict[str, Any] = {
+    "the limit": (asking(limits={"cpu": "9"}), [{}], {"cpu": "9"}),
+    "what containers ask for": (asking(limits={"cpu": "9"}), [asking({"cpu": "1"})] * 3, {"cpu": "3"}),
+    "also without a limit": (asking(limits={"cpu": "9"}), [asking({"memory": "1Ki"})], {"cpu": "9", "memory": "1024"}),
+    "what is asked for": (asking({"cpu": "5"}, {"cpu": "9"}), [asking({"cpu": "1"})], {"cpu": "5"}),
+    "limits of containers": (asking(limits={"cpu": "9"}), [asking(limits={"cpu": "4"})], {"cpu": "4"}),
+    "no limit": (asking({"cpu": "5"}), [asking({"memory": "1Ki"})], {"cpu": "5"}),
+    "neither": (asking({}, {}), [asking({"cpu": "1"})], {}),
+    "huge pages": (asking({"cpu": "1"}), [asking(limits={HUGE: "3k"})] * 2, {"cpu": "1", HUGE: "6k"}),
+    "huge pages that are asked for": (asking({HUGE: "8Mi"}), [asking(limits={HUGE: "4Mi"})], {HUGE: "8Mi"}),
+    "other resources": (asking(limits={"cpu": "9", "a.b/c": "1"}), [asking({"ephemeral-storage": "1"})], {"cpu": "9"}),
+}
+
+
+@pytest.mark.parametrize(("whole", "containers", "requests"), POD_LEVEL.values(), ids=POD_LEVEL)
+def test_requests_of_the_pod_as_a_whole(whole: Any, containers: list[Any], requests: dict[str, str]) -> None:
+    """Where it has limits, cpu and memory of its containers are its requests, else the limits."""
+    found = unchanged(default_manifest, pod(containers=containers, **whole))
+    assert found["spec"]["resources"].get("requests", {}) == requests
+
+
+def test_init_containers_count_in_requests_of_the_pod() -> None:
+    """Sidecars run beside all others, other init containers before them."""
+    sidecar = {**asking({"cpu": "1"}), "restartPolicy": "Always"}
+    spec = {"containers": [asking({"cpu": "2"})], "initContainers": [sidecar, asking({"cpu": "5"})]}
+    found = default_manifest(pod(**spec, overhead={"cpu": "7"}, **asking(limits={"cpu": "9"})))
+    assert found["spec"]["resources"]["requests"] == {"cpu": "6"}
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
