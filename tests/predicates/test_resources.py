@@ -123,19 +123,12 @@ def test_pods_thought_on_and_away_count() -> None:
     assert reasons(cluster, pod, away.what_if([PodChange(0, other, 1)])) == ["pods", "cpu"]
 
 
-def _everything_wrong() -> Cluster:
-    used = make_pod("old", node="n", containers=(Container(ports=(ContainerPort(80),)),))
-    return Cluster([make_node("n", allocatable=resources(cpu=1, memory=1))], [used])
-
-
-def _demanding() -> Container:
-    return Container(requests=resources(cpu=2, memory=2), ports=(ContainerPort(80),))
-
-
 def test_all_four_report_in_order() -> None:
     """Nothing is short-circuited inside it."""
-    cluster = _everything_wrong()
-    pod = cluster.info(make_pod(containers=(_demanding(),), node_selector=labels({"disk": "ssd"})))
+    used = make_pod("old", node="n", containers=(Container(ports=(ContainerPort(80),)),))
+    cluster = Cluster([make_node("n", allocatable=resources(cpu=1, memory=1))], [used])
+    demanding = Container(requests=resources(cpu=2, memory=2), ports=(ContainerPort(80),))
+    pod = cluster.info(make_pod(containers=(demanding,), node_selector=labels({"disk": "ssd"})))
     pod.node_name = "elsewhere"
     verdict = general_predicates(pod, cluster.snapshot)
     assert [reason for reason, mask in verdict.items() if mask.all()] == [

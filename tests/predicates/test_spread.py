@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -318,10 +317,6 @@ def worlds(draw: st.DrawFn) -> ReleaseCluster:
     return ReleaseCluster.of(draw(st.sampled_from(RELEASES)), there, draw(running(len(there), "p")))
 
 
-def as_changes(cluster: Cluster, changes: Sequence[tuple[int, Pod, int]]) -> list[PodChange]:
-    return [PodChange(at, cluster.info(pod), sign) for at, pod, sign in changes]
-
-
 @given(worlds(), incoming(constraints), st.data())
 def test_law_the_written_rule(world: ReleaseCluster, pod: Pod, data: st.DataObject) -> None:
     """All rows, some rows, and pods hypothetically added and removed in any order: as the rule says node by node."""
@@ -334,7 +329,7 @@ def test_law_the_written_rule(world: ReleaseCluster, pod: Pod, data: st.DataObje
     assert outcomes(world.release, info, snapshot.take(np.array(rows))) == [expected[row] for row in rows]
     moved = data.draw(running(len(world.nodes), "m"))
     changes = [(world.at(p), p, data.draw(st.sampled_from([1, -1]))) for p in moved]
-    changed = snapshot.what_if(as_changes(cluster, changes))
+    changed = snapshot.what_if([PodChange(at, cluster.info(pod), sign) for at, pod, sign in changes])
     expected = reference.verdicts(pod, changes)
     assert outcomes(world.release, info, changed) == expected
     assert outcomes(world.release, info, changed.take(np.array(rows))) == [expected[row] for row in rows]

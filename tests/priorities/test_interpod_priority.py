@@ -36,14 +36,6 @@ def term(key: str = "zone", /, namespaces: tuple[str, ...] | None = None, **pair
     return PodAffinityTerm(key, LabelSelector(labels(pairs)), namespaces)
 
 
-def weighted(weight: int, wanted: PodAffinityTerm) -> PodAffinity:
-    return PodAffinity(preferred=(WeightedPodAffinityTerm(weight, wanted),))
-
-
-def liking(weight: int, wanted: PodAffinityTerm) -> Affinity:
-    return Affinity(pod_affinity=weighted(weight, wanted))
-
-
 def requiring(wanted: PodAffinityTerm) -> Affinity:
     return Affinity(pod_affinity=PodAffinity((wanted,)))
 
@@ -73,7 +65,7 @@ def test_scores(counts: list[int], scores: list[int]) -> None:
 
 def test_invalid_selectors() -> None:
     """One is an error in a running pod's terms, and in the pod's own once there is a pod to try it on."""
-    liked = liking(1, BAD)
+    liked = Affinity(pod_affinity=PodAffinity(preferred=(WeightedPodAffinityTerm(1, BAD),)))
     assert sums(Cluster(NODES), make_pod(affinity=liked)) == [0] * 4
     with pytest.raises(PriorityError, match="Near"):
         sums(Cluster(NODES, [make_pod("e", node="a1")]), make_pod(affinity=liked))

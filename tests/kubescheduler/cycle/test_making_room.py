@@ -79,7 +79,7 @@ class FullNodeLoop:
 
     def __attrs_post_init__(self) -> None:
         flags = EngineFlags(self.release)
-        low = [running(name, priority) for name, priority in (("low-1", 1), ("low-2", 2))]
+        low = [make_pod(f"low-{at}", requests=TWO_CPUS, priority=at, node="n1") for at in (1, 2)]
         self.cache = ClusterCache.of([make_node("n1"), *low], flags.release_view())
         self.client.world = self
         parts = loop_parts(EngineSpec(self.release).engine(print).scheduler(self.cache), self.adapt)
@@ -106,10 +106,6 @@ class FullNodeLoop:
 
     def names(self) -> list[str]:
         return sorted(pod.metadata.name for pod in self.cache.pods())
-
-
-def running(name: str, priority: int) -> Pod:
-    return make_pod(name, requests=TWO_CPUS, priority=priority, node="n1")
 
 
 @WITH_PREEMPTION

@@ -166,10 +166,6 @@ def evicting(found: list[Hint]) -> list[Hint]:
     return [hint for hint in found if hint.changes[0].kind == "eviction"]
 
 
-def gone(hint: Hint) -> tuple[Pod, ...]:
-    return hint.changes[0].evicted
-
-
 @pytest.mark.parametrize("release", RELEASES_TRIED)
 @costly
 @given(world=hint_worlds())
@@ -187,7 +183,7 @@ def test_nobody_of_higher_priority_is_evicted_than_has_to_be(release: str, world
     hints = [] if found.reached else evicting(list(found))
     assert found.reached or bool(works) == bool(hints)
     if hints:
-        assert min(max(pod.priority for pod in gone(hint)) for hint in hints) == min(works)
+        assert min(max(pod.priority for pod in hint.changes[0].evicted) for hint in hints) == min(works)
 
 
 @pytest.mark.parametrize("release", RELEASES_TRIED)

@@ -206,10 +206,6 @@ def test_pods_that_waited_are_told_apart() -> None:
     assert result.fine
 
 
-def _rehearsal(cluster: ks.Cluster) -> Rehearsal:
-    return Rehearsal(engine_spec(cluster.release).engine(lambda _: None), cluster.objects)
-
-
 @pytest.mark.parametrize("kind", ["ReplicaSet", "StatefulSet"])
 def test_two_pods_preempt_the_same_one(kind: str) -> None:
     """It leaves once, for the first of them; what comes in its place waits, or goes elsewhere."""
@@ -226,7 +222,8 @@ def test_two_pods_preempt_the_same_one(kind: str) -> None:
 def test_a_pod_that_has_to_leave_again_is_followed() -> None:
     """One pod of the start has one entry, however often it moves."""
     cluster = ks.Cluster(release="1.36").node("a").node("b").node("c", unschedulable=True)
-    rehearsal = _rehearsal(cluster.add(owned("ReplicaSet", "web", "web-1", node="a")))
+    cluster = cluster.add(owned("ReplicaSet", "web", "web-1", node="a"))
+    rehearsal = Rehearsal(engine_spec(cluster.release).engine(lambda _: None), cluster.objects)
     for node in ("a", "b"):
         rehearsal.cordon([node])
         if node == "b":

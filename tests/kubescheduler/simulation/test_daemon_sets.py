@@ -41,11 +41,6 @@ def cluster(release: str) -> ks.Cluster:
     return made.node("cordoned", unschedulable=True, taints=[f"{CORDON}:NoSchedule"])
 
 
-def nodes_of(release: str, given: dict[str, Any]) -> list[str]:
-    """The nodes that get a pod."""
-    return [target_node(pod) for pod in cluster(release).pods_from(given)]
-
-
 NODES: dict[str, Any] = {
     "whatever-room-there-is": ({}, ["free", "soft", "full", "cordoned"]),
     "node-selector": ({"nodeSelector": {"name": "free"}}, ["free"]),
@@ -63,7 +58,7 @@ NODES: dict[str, Any] = {
 @pytest.mark.parametrize(("spec", "nodes"), NODES.values(), ids=NODES)
 def test_nodes(release: str, spec: dict[str, Any], nodes: list[str]) -> None:
     """The template's selector, affinity and tolerations count, with those for node problems; room does not."""
-    assert nodes_of(release, daemon_set(**spec)) == nodes
+    assert [target_node(pod) for pod in cluster(release).pods_from(daemon_set(**spec))] == nodes
 
 
 @pytest.mark.parametrize("release", NOT_IN_1_4)

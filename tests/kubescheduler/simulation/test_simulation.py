@@ -213,10 +213,6 @@ def asking() -> Iterator[Asking]:
         yield made
 
 
-def only_binding(asking: Asking, behaviour: str) -> HTTPExtender:
-    return asking(behaviour, filter_verb="", prioritize_verb="")
-
-
 def legacy_scheduler(*extenders: HTTPExtender) -> GenericScheduler:
     amounts = resources(cpu=4000, memory=8 << 30, pods=10)
     nodes: list[Node] = [msgspec.structs.replace(node(name), allocatable=amounts) for name in ("n0", "n1")]
@@ -243,7 +239,7 @@ def test_pods_are_bound(asking: Asking) -> None:
 
 def test_refused_bindings(asking: Asking) -> None:
     """The pods wait, with the extender's text, and nothing is left on the nodes."""
-    report = bound_run(only_binding(asking, "shout"))
+    report = bound_run(asking("shout", filter_verb="", prioritize_verb=""))
     assert [record.message for record in report.pods] == ["Binding rejected: no"] * 2
     assert report.reasons() == [ReasonCount("Binding rejected: no", 2, 0)]
     assert report.samples[-1].used[-1] == 0

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from kubescheduler.framework.contract.plugin import ColumnPlugin, points_of
-from kubescheduler.framework.contract.profile import METHODS, Enabled, Point
+from kubescheduler.framework.contract.profile import METHODS, Point
 from kubescheduler.framework.plugins.plugin_record import InTreePlugin, enabled_everywhere, provider_plugins
 from kubescheduler.releases import v1_20, v1_36
 from kubescheduler.releases.lookup import release_named
@@ -11,10 +11,6 @@ from kubescheduler.releases.names import FRAMEWORK_RELEASES
 from kubescheduler.report.rule_pages import rule_text
 from tests.support.releases_tried import FRAMEWORKS_TRIED
 from tests.support.rich_worlds import GATED, IN_TREE, RELEASES, in_tree
-
-
-def provided(name: str, *, selector_spread: bool = False) -> dict[Point, tuple[Enabled, ...]]:
-    return provider_plugins(v1_20.PROVIDERS[name], v1_20.PLUGINS, selector_spread=selector_spread)
 
 
 def test_number_of_plugins() -> None:
@@ -70,9 +66,10 @@ def test_gates_of_plugins() -> None:
 
 def test_providers_are_not_changed() -> None:
     """Asking for SelectorSpread leaves the table alone."""
-    before = len(v1_20.PROVIDERS["DefaultProvider"][Point.SCORE])
-    assert len(provided("DefaultProvider", selector_spread=True)[Point.SCORE]) == before + 1
-    assert len(v1_20.PROVIDERS["DefaultProvider"][Point.SCORE]) == before
+    default = v1_20.PROVIDERS["DefaultProvider"]
+    before = len(default[Point.SCORE])
+    assert len(provider_plugins(default, v1_20.PLUGINS, selector_spread=True)[Point.SCORE]) == before + 1
+    assert len(default[Point.SCORE]) == before
 
 
 def test_defaults_exist() -> None:

@@ -27,10 +27,6 @@ Factory = Callable[..., Any]
 FACTORIES: tuple[Factory, ...] = (pod_topology_spread_1_20, pod_topology_spread_1_36)
 
 
-def constraint(skew: int = 1, key: str = "zone", action: str = SOFT, **more: Any) -> TopologySpreadConstraint:
-    return TopologySpreadConstraint(skew, key, action, **more)
-
-
 @pytest.mark.parametrize(("factory", "prefix"), list(zip(FACTORIES, ("error ", ""), strict=True)))
 def test_points_and_texts(factory: Factory, prefix: str) -> None:
     """It takes part in four points; Filter or Score alone fail with the state's text."""
@@ -45,7 +41,7 @@ def test_points_and_texts(factory: Factory, prefix: str) -> None:
 @pytest.mark.parametrize("factory", FACTORIES)
 def test_default_constraints(factory: Factory) -> None:
     """A list of hard constraints makes the filter look at pods without any; the built-in ones are soft."""
-    args = PodTopologySpreadArgs((constraint(action=HARD),), "List")
+    args = PodTopologySpreadArgs((TopologySpreadConstraint(1, "zone", HARD),), "List")
     info = Cluster().info(make_pod())
     assert not factory(None, HANDLE).check.applies(info)
     assert factory(args, HANDLE).check.applies(info)
