@@ -480,8 +480,7 @@ def test_pods_whose_controllers_exchange_their_selectors_share_no_state() -> Non
 
 
 @pytest.mark.parametrize(
-    ("memory", "expected"),
-    [pytest.param(1 << 28, 20, id="there-is-room"), pytest.param(1, 23, id="there-is-none")],
+    ("memory", "expected"), [pytest.param(1 << 28, 20, id="there-is-room"), pytest.param(1, 23, id="there-is-none")]
 )
 def test_states_least_recently_decided_are_forgotten(
     memory: int, expected: int, monkeypatch: pytest.MonkeyPatch

@@ -115,19 +115,7 @@ OF_A_TEAM = ("owned of t", "disk of t", "dislikes of t", "rather even of t")
 OF_Z = {"labelSelector": {"matchLabels": {"app": "z"}}}
 """Selects no pod."""
 AFFINE = ("apart from z", "apart", "near", "near by host", "likes", "dislikes")
-KINDS = (
-    "plain",
-    "owned",
-    *OF_A_TEAM,
-    "large",
-    "bare large",
-    "port",
-    "image",
-    "disk",
-    *AFFINE,
-    "even",
-    "rather even",
-)
+KINDS = ("plain", "owned", *OF_A_TEAM, "large", "bare large", "port", "image", "disk", *AFFINE, "even", "rather even")
 CHANGES = ("", "disk", "soft", "hard", "cordoned", "image")
 nodes = st.tuples(st.integers(0, 7), st.integers(0, 1), st.sampled_from((*CHANGES, "keyless", "not ready")))
 runs = st.tuples(st.just("run"), st.sampled_from(KINDS), st.integers(1, 6))
@@ -515,13 +503,7 @@ STEPS = [{0: (0, 2, True)}, {0: (0, 2, False)}, {1: (2, 0, True)}, {0: (0, 3, Tr
 @example(first=FALLS, steps=STEPS, reduce=SUM, plain=1, weight=1)
 @example(first=FALLS, steps=[LOW, {0: (0, 1, True)}], reduce="short of most", plain=2, weight=1)
 @example(first=FAR, steps=[{0: (0, 3, False)}], reduce="short of most", plain=3, weight=1 << 62)
-@example(
-    first=LAST_IS_LOWEST,
-    steps=[{0: OUT}, {1: OUT}, {3: OUT, 6: OUT}],
-    reduce="short of most",
-    plain=2,
-    weight=1,
-)
+@example(first=LAST_IS_LOWEST, steps=[{0: OUT}, {1: OUT}, {3: OUT, 6: OUT}], reduce="short of most", plain=2, weight=1)
 @given(
     first=st.one_of(*[st.lists(kind, min_size=ROWS, max_size=ROWS) for kind in (rows, plain_rows)]),
     steps=st.lists(st.dictionaries(st.integers(0, ROWS - 1), rows, min_size=1, max_size=2), max_size=8),

@@ -157,10 +157,7 @@ def test_a_plugin_that_raised_is_asked_again() -> None:
         return SKIP
 
     rule = FitPredicate(
-        "A",
-        lambda pod, snapshot: {},
-        Footprint(Reads.ALL_PODS, pre_reads=Reads.ALL_PODS),
-        pre_filter=pre_filter,
+        "A", lambda pod, snapshot: {}, Footprint(Reads.ALL_PODS, pre_reads=Reads.ALL_PODS), pre_filter=pre_filter
     )
     cluster = Cluster([make_node("n1")])
     state = state_of(cluster, ColumnPlugin("A", frozenset({Point.PRE_FILTER, Point.FILTER}), rule))

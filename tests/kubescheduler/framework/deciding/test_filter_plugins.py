@@ -315,11 +315,7 @@ def asked(release: str, *answers: Answered | FakeExtender) -> LeftByExtenders:
     ("release", "answers", "refused"),
     [
         ("1.20", [Answered(("n1",), {"n0": "a"})], {"n0": UNSCHEDULABLE("a")}),
-        (
-            "1.20",
-            [Answered(("n1", "n2"), {"n0": "a"}), Answered((), {"n0": "b"})],
-            {"n0": UNSCHEDULABLE("a", "b")},
-        ),
+        ("1.20", [Answered(("n1", "n2"), {"n0": "a"}), Answered((), {"n0": "b"})], {"n0": UNSCHEDULABLE("a", "b")}),
         ("1.20", [Answered((), {"n0": "a"}, {"n1": "c"})], {"n0": UNSCHEDULABLE("a")}),
         ("1.36", [Answered(("n1", "n2"), {"n0": "a"}), Answered((), {"n0": "b"})], {"n0": UNSCHEDULABLE("b")}),
         (
@@ -372,10 +368,7 @@ def test_traces() -> None:
 
 @pytest.mark.parametrize(
     ("extender", "text"),
-    [
-        (FakeExtender("down"), "down"),
-        (FakeExtender(Answered(("ghost",))), 'nodeinfo not found for node name "ghost"'),
-    ],
+    [(FakeExtender("down"), "down"), (FakeExtender(Answered(("ghost",))), 'nodeinfo not found for node name "ghost"')],
     ids=["fails", "an unknown node"],
 )
 def test_failures_give_the_attempt_up(extender: FakeExtender, text: str) -> None:

@@ -214,10 +214,7 @@ def test_extenders_get_what_is_left(release: str) -> None:
 
 @pytest.mark.parametrize(
     ("release", "reasons", "codes"),
-    [
-        ("1.20", ["hopeless", "no"], "UnschedulableAndUnresolvable"),
-        ("1.36", ["no"], "Unschedulable"),
-    ],
+    [("1.20", ["hopeless", "no"], "UnschedulableAndUnresolvable"), ("1.36", ["no"], "Unschedulable")],
 )
 def test_what_an_extender_says_of_a_node_that_a_plugin_refused(release: str, reasons: list[str], codes: str) -> None:
     """1.20 adds its words to the status, 1.36 replaces it."""
@@ -322,7 +319,6 @@ def test_objects_of_who_is_sent_names(asking: Asking) -> None:
 def test_an_invented_name_is_refused(asking: Asking) -> None:
     """A name has no object, so it has to be among those that were sent."""
     error = decided(asking, "1.36", "unknown", node_cache_capable=True).error
-    assert error is not None
     assert error.endswith('claims a filtered node "ghost" which is not found in the input node list')
 
 
@@ -386,7 +382,6 @@ def test_an_object_that_is_no_node(asking: Asking, ignorable: bool) -> None:
     """It is an answer that cannot be read, which an ignorable extender may give."""
     decision = decided(asking, "1.36", "bad-node", ignorable=ignorable)
     said = decision.extenders[0].filter_error if ignorable else decision.error
-    assert said is not None
     assert said.startswith("cannot read the extender's answer: nodes.items: ")
     assert decision.fits() == (["n0", "n1"] if ignorable else [])
 
@@ -411,8 +406,7 @@ def among_exchanged(asking: Asking, release: str, plugin: str) -> Decision:
 
 
 @pytest.mark.parametrize(
-    ("plugin", "scores"),
-    [("PodTopologySpread", {"n0": 100, "n1": 0}), ("InterPodAffinity", {"n0": 0, "n1": 100})],
+    ("plugin", "scores"), [("PodTopologySpread", {"n0": 100, "n1": 0}), ("InterPodAffinity", {"n0": 0, "n1": 100})]
 )
 def test_answered_labels_say_where_the_pod_would_be(asking: Asking, plugin: str, scores: dict[str, int]) -> None:
     """1.36: those who run count in zone a, where the cluster has n0, and a pod on n1 would be there as well."""

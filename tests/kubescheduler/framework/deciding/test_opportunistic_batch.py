@@ -155,10 +155,7 @@ def test_the_release_takes_equal_nodes_in_the_order_of_its_heap() -> None:
 
 @pytest.mark.parametrize(
     "changed",
-    [
-        {"configured": {**document(), "profiles": [{}]}},
-        {"gates": "OpportunisticBatching=false"},
-    ],
+    [{"configured": {**document(), "profiles": [{}]}}, {"gates": "OpportunisticBatching=false"}],
     ids=["default profile", "gate off"],
 )
 def test_where_every_pod_is_scored(changed: dict[str, Any]) -> None:
@@ -198,12 +195,7 @@ def test_where_no_pod_is_signed_attempts_in_a_row_decide_as_questions_do(
 
 @pytest.mark.parametrize(
     ("answer", "fragments"),
-    [
-        ({"mine": 1}, {"mine": 1}),
-        (None, {}),
-        (Status(), {}),
-        (Status.unschedulable("cannot be signed"), None),
-    ],
+    [({"mine": 1}, {"mine": 1}), (None, {}), (Status(), {}), (Status.unschedulable("cannot be signed"), None)],
     ids=["fragments", "nothing", "success", "refused"],
 )
 def test_what_a_custom_plugin_signs(answer: Any, fragments: Any) -> None:

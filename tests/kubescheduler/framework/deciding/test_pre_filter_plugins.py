@@ -115,8 +115,7 @@ def test_what_nodes_outside_are_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("release", "message"),
-    [("1.20", "0/3 nodes are available: 3 no."), ("1.36", "0/3 nodes are available: no.")],
+    ("release", "message"), [("1.20", "0/3 nodes are available: 3 no."), ("1.36", "0/3 nodes are available: no.")]
 )
 def test_a_rejection_is_told_of_every_node(release: str, message: str) -> None:
     """1.36 tells it once; the status is every node's in both."""
