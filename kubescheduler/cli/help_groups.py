@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -25,7 +26,15 @@ def check_values(ctx: click.Context) -> None:
 
 
 class CheckedCommand(click.Command):
-    """A command that does not run with empty values."""
+    """A command that does not run with empty values, nor with two values for an option that takes one."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click does, which takes the last value. Raises UsageError for an option that is given more than once."""
+        for param, times in Counter(self.make_parser(ctx).parse_args(list(args))[2]).items():
+            one = isinstance(param, click.Option) and not (param.multiple or param.is_flag or param.count)
+            if one and times > 1:
+                raise click.UsageError(f"{param.opts[0]} is given {times} times and takes one value", ctx)
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Runs the command. Raises BadParameter for an empty value."""
