@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, Self
 from clusterstate.cache import TERMINATED
 from clusterstate.cluster_objects import KEPT, ClusterObjects
 from clusterstate.errors import ConfigError, DecodeError
-from clusterstate.manifests.decode import Item
+from clusterstate.manifests.decode import Decoder, Item
 from clusterstate.manifests.fields import Judgement, Strictness, strictness_of
 from clusterstate.objects import ClusterObject, Node, Pod, PriorityClass
 from kubescheduler import manifest_builders
@@ -41,7 +41,14 @@ from kubescheduler.given import (
 )
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.releases.names import DEFAULT_RELEASE
-from kubescheduler.simulation.pod_claims import given_back, made_for, met_claims, with_claims_of
+from kubescheduler.simulation.pod_claims import (
+    ClaimControllers,
+    given_back,
+    is_new,
+    made_for,
+    met_claims,
+    with_claims_of,
+)
 from kubescheduler.sources.cluster_input import Progress, UnreadableManifests, check_references, kind_of, no_collection
 
 if TYPE_CHECKING:
@@ -586,13 +593,36 @@ class Cluster(CopiedAsItself):
             raise error.with_references(there) from error
         out = self._of(self._entries.added(entries), notes, entries)
         out._daemon_sets += tuple(item for item in given.items if kind_of(item) == "DaemonSet")
-        if self._defaulting and (met := met_claims((entry.obj for entry in entries), lambda: out)):
-            out = out.with_accompanying((obj, None) for obj in met)
+        if self._defaulting:
+            out = out._met(entries)
         named = {entry.obj.node_name for entry in entries if isinstance(entry.obj, Pod)}
         lost = any(name and out._entries.find(("Node", name)) is None for name in named)
         if lost and (problems := check_references((entry.source, entry.obj) for entry in out._entries)):
             raise DecodeError(problem.removeprefix(": ") for problem in problems)
         return out
+
+    def _met(self, entries: Sequence[Entry]) -> Self:
+        """With what controllers make of claims, and for pods, that somebody has just written."""
+        made = met_claims((entry.obj for entry in entries), lambda: self)
+        out = self.with_accompanying((obj, None) for obj in made) if made else self
+        new = [entry for entry in entries if is_new(entry.obj)]
+        if not new:
+            return out
+        problems: list[str] = []
+        filling = release_named(self._release).filling.others
+        controllers = ClaimControllers(lambda: out, Decoder(prepare=filling), problems)
+        claimed: dict[Key, Entry] = {}
+        for entry in new:
+            assert isinstance(entry.obj, Pod)
+            pod = controllers.claimed(entry.obj, entry.source)
+            if pod is not entry.obj:
+                item = None if entry.item is None else Item(entry.source, with_claims_of(entry.manifest(), pod, pod))
+                claimed[entry.key] = Entry(pod, entry.source, item)
+        if problems:
+            raise DecodeError(problems)
+        every = Entries(claimed.get(entry.key, entry) for entry in out._entries) if claimed else out._entries
+        accompanying = [Entry(obj) for obj in controllers.made]
+        return out._of(every.added(accompanying), controllers.notes)
 
     def _decoded(self, given: Given, progress: Progress | None = None) -> tuple[list[Entry], list[str]]:
         return decoded(

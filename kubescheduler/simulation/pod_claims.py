@@ -146,6 +146,13 @@ def met_claims(written: Iterable[ClusterObject], there: Callable[[], Iterable[Cl
     return [obj for claim in new if (found := storage.met(claim)) != (claim,) for obj in found]
 
 
+def is_new(obj: ClusterObject) -> bool:
+    """Whether it is a pod that somebody has just written, for which claims are to be made."""
+    if not isinstance(obj, Pod) or obj.node_name or obj.manifest is None or obj.manifest.get("status"):
+        return False
+    return bool(obj.spec.resource_claims) or any(isinstance(one, EphemeralVolume) for one in obj.spec.volumes)
+
+
 class ClaimControllers:
     """Of one cluster. made: what they have made. notes: what they took for granted."""
 

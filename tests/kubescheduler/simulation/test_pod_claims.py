@@ -534,3 +534,23 @@ def test_a_written_claim_meets_its_controller(
             assert (held.phase, held.claim_ref.uid) == ("Bound", found.metadata.uid)
         report = ks.simulate(cluster(*known), given)
         assert [bool(record.node) for record in report.pods] == [decision.host is not None]
+
+
+def test_pods_written_in_the_cluster_meet_their_controllers() -> None:
+    """Also in what is read of them for another release; a pod with a status has met them."""
+    volume = {"name": "scratch", "ephemeral": {"volumeClaimTemplate": template("fast")}}
+    entry = {"name": "gpu", "resourceClaimTemplateName": "one"}
+    spec = {"containers": [{"name": "c"}], "volumes": [volume], "resourceClaims": [entry]}
+    pod = {"kind": "Pod", "metadata": {"name": "train"}, "spec": spec}
+    there = cluster(CLASS, SLICE, ONE_DEVICE, storage_class("fast"), pod)
+    assert where(there) == where(there.for_release("1.35")) == {"default/train": "b"}
+    assert where(Cluster(there.manifests(), release="1.36")) == {"default/train": "b"}
+    assert sorted([*claims(there), *claims(there, "ResourceClaim")]) == ["train-gpu", "train-scratch"]
+    old = cluster(CLASS, SLICE, ONE_DEVICE, storage_class("fast"), {**pod, "status": {"phase": "Pending"}})
+    assert where(old) == {"default/train": None}
+    assert not claims(old)
+    volume["ephemeral"] = {"volumeClaimTemplate": {"spec": 5}}
+    with pytest.raises(
+        DecodeError, match=r"Pod default/train: spec\.volumes\[0\]\.ephemeral\.volumeClaimTemplate\.spec"
+    ):
+        cluster(pod)
