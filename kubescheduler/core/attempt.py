@@ -476,17 +476,18 @@ class GenericScheduler(Decider):
         sequence and ``assume_pod`` do; None, or fewer than there are: from there on pods are decided one by one."""
         if self.steps is not no_steps:
             return None
-        from kubescheduler.core.equal_runs import placed_in_bulk
+        from kubescheduler.core.equal_runs import ready_run
 
-        snapshot = self.cache.snapshot()
-        return placed_in_bulk(
+        algorithm, snapshot = self.algorithm, self.cache.snapshot()
+        ready = ready_run(
             pods,
             self.cache,
-            self.algorithm,
-            self.tie_break,
+            algorithm,
             lambda info: self.state(info, snapshot),
             lambda pod: bool(self.foreign(pod)),
+            lambda _: algorithm.priorities,
         )
+        return None if ready is None else ready.assume(pods, ready.choose(self.tie_break), algorithm.release)
 
     def _left_alone(self, pod: Pod, text: str) -> Decision:
         names, listed = self.cache.columns.published

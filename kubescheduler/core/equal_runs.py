@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
 import msgspec
@@ -119,7 +119,7 @@ class PlacedRun(msgspec.Struct, eq=False, dict=True):
 
 
 class ReadyRun(msgspec.Struct, frozen=True, eq=False):
-    """A run whose pods, rules and nodes are known."""
+    """A run whose pods, rules and nodes are known; see ``ready_run``."""
 
     cache: ClusterCache
     rules: RunRules
@@ -127,26 +127,6 @@ class ReadyRun(msgspec.Struct, frozen=True, eq=False):
     """(n,) the rows that fit the first, ascending."""
     infos: Sequence[PodInfo]
     """(k,) the class of each pod."""
-
-    @classmethod
-    def of(
-        cls, cache: ClusterCache, alike: PodsOfOneClass, priorities: Iterable[WeightedPriority], nothing_scores: int
-    ) -> ReadyRun | None:
-        """Of pods whose class PreFilter was asked for; None: they are decided one by one.
-
-        Raises SchedulingError as deciding does.
-        """
-        state, snapshot, log = alike.state, cache.snapshot(), cache.columns.log
-        _, listed = cache.columns.published
-        state.check(snapshot, log, listed)
-        if len(state.feasible) <= 1 or not cache.columns.images.stands():
-            return None
-        state.score(snapshot, log)
-        rules = RunRules.of(state, priorities, snapshot, nothing_scores)
-        if rules is None:
-            return None
-        infos = alike.classes()
-        return cls(cache, msgspec.structs.replace(rules, likes=ClassesOfRun(infos)), state.feasible, infos)
 
     def choose(self, tie_break: TieBreak, choose: Choose | None = None, order: IntArray | None = None) -> Placings:
         """Where the pods go, as far as the run goes; nothing is assumed yet.
@@ -206,67 +186,63 @@ def can_run(algorithm: Algorithm) -> bool:
     return all(priority.config.evidence is not None for priority in algorithm.priorities)
 
 
-class PodsOfOneClass(msgspec.Struct, frozen=True, eq=False):
-    """The first of some pods, as far as no rule can tell them apart."""
-
-    pods: Sequence[Pod]
-    state: ClassState
-    """What is remembered of them."""
-    cache: ClusterCache
-    state_of: Callable[[PodInfo], ClassState]
-    is_held: Callable[[Pod], bool]
-    """Whether a pod is not decided on, for what it does not have in common with the others."""
-
-    @classmethod
-    def of(
-        cls,
-        pods: Sequence[Pod],
-        cache: ClusterCache,
-        state_of: Callable[[PodInfo], ClassState],
-        is_held: Callable[[Pod], bool],
-    ) -> PodsOfOneClass | None:
-        """None: there are too few, or they need more than a node."""
-        first = pods[0]
-        if len(pods) < FEWEST or not asks_for_a_node(first) or _leaves_room(cache, first):
-            return None
-        run = cls(pods, state_of(cache.info(first)), cache, state_of, is_held)
-        return run if len(run.classes(FEWEST)) == FEWEST else None
-
-    def classes(self, most: int | None = None) -> list[PodInfo]:
-        """(k,) the class of each, of at most so many."""
-        last: PodInfo | None = None
-        infos: list[PodInfo] = []
-        for pod in self.pods if most is None else self.pods[:most]:
-            if pod.node_name or pod.nominated_node_name or self.is_held(pod):
-                break
-            info = self.cache.info(pod)
-            if info is not last and self.state_of(info) is not self.state:
-                break
-            infos.append(info)
-            last = info
-        return infos
-
-
-def placed_in_bulk(
+def ready_run(
     pods: Sequence[Pod],
     cache: ClusterCache,
     algorithm: Algorithm,
-    tie_break: TieBreak,
     state_of: Callable[[PodInfo], ClassState],
     is_held: Callable[[Pod], bool],
-) -> PlacedRun | None:
-    """Decides and assumes the first of the pods that no rule of a legacy release can tell apart; see
-    ``GenericScheduler.place_run``."""
-    if not can_run(algorithm) or not cache.columns.listed_count:
+    scoring: Callable[[ClassState], Sequence[WeightedPriority] | None],
+) -> ReadyRun | None:
+    """The first of some pods, as far as no rule can tell them apart; None: they are decided one by one, as they are too
+    few, need more than a node, rules look further than a node, or deciding ends with an error.
+
+    state_of: what is remembered of a class. is_held: whether a pod is not decided on, for what it does not have in
+    common with the others. scoring: the rules that score pods of a class; None: one by one.
+    """
+    first = pods[0]
+    if not can_run(algorithm) or len(pods) < FEWEST or not asks_for_a_node(first) or _leaves_room(cache, first):
         return None
+    _, listed = cache.columns.published
+    snapshot, log = cache.snapshot(), cache.columns.log
     try:
-        alike = PodsOfOneClass.of(pods, cache, state_of, is_held)
-        if alike is None:
+        state = state_of(cache.info(first))
+        few = len(_classes(pods[:FEWEST], cache, state, state_of, is_held)) < FEWEST
+        priorities = None if few else scoring(state)
+        if priorities is None:
             return None
-        ready = ReadyRun.of(cache, alike, algorithm.priorities, 0 if algorithm.priorities else 1)
+        state.check(snapshot, log, listed)
+        if len(state.feasible) <= 1 or not cache.columns.images.stands():
+            return None
+        state.score(snapshot, log)
+        rules = RunRules.of(state, priorities, snapshot, int(not algorithm.priorities))
     except SchedulingError:
         return None
-    return None if ready is None else ready.assume(pods, ready.choose(tie_break), algorithm.release)
+    if rules is None:
+        return None
+    infos = _classes(pods, cache, state, state_of, is_held)
+    return ReadyRun(cache, msgspec.structs.replace(rules, likes=ClassesOfRun(infos)), state.feasible, infos)
+
+
+def _classes(
+    pods: Sequence[Pod],
+    cache: ClusterCache,
+    state: ClassState,
+    state_of: Callable[[PodInfo], ClassState],
+    is_held: Callable[[Pod], bool],
+) -> list[PodInfo]:
+    """(k,) the class of each of the first pods, as far as these have the state in common."""
+    last: PodInfo | None = None
+    infos: list[PodInfo] = []
+    for pod in pods:
+        if pod.node_name or pod.nominated_node_name or is_held(pod):
+            break
+        info = cache.info(pod)
+        if info is not last and state_of(info) is not state:
+            break
+        infos.append(info)
+        last = info
+    return infos
 
 
 def placed_in_order(

@@ -7,13 +7,12 @@ from collections.abc import Callable, Sequence
 import msgspec
 import numpy as np
 
-from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.algorithm import WeightedPriority
-from kubescheduler.core.equal_runs import PlacedRun, PodsOfOneClass, ReadyRun, can_run
+from kubescheduler.core.equal_runs import PlacedRun, ReadyRun, ready_run
 from kubescheduler.core.pod_classes import ClassState
 from kubescheduler.core.run_choice import PODS_OF_ROWS, Placings
 from kubescheduler.framework.contract.cycle_state import CycleState
@@ -32,7 +31,7 @@ from kubescheduler.framework.deciding.profile_attempt import FrameworkScheduler
 from kubescheduler.framework.deciding.score_plugins import HeapTie, heap_root
 
 
-def placed_in_bulk(  # noqa: PLR0911
+def placed_in_bulk(
     host: FrameworkScheduler, pods: Sequence[Pod], is_held: Callable[[Pod], bool], numbers: TurnNumbers
 ) -> PlacedRun | None:
     """Decides and assumes the first of the pods that no plugin can tell apart; see ``GenericScheduler.place_run``.
@@ -42,16 +41,14 @@ def placed_in_bulk(  # noqa: PLR0911
     if not _can_run(host):
         return None
     snapshot = host.cache.snapshot()
-    try:
-        alike = PodsOfOneClass.of(pods, host.cache, lambda info: host.state(info, snapshot), is_held)
-        if alike is None:
-            return None
-        priorities = _scoring(host, pods[0], alike.state, snapshot)
-        if priorities is None:
-            return None
-        ready = ReadyRun.of(host.cache, alike, priorities, 0 if host.compiled.scores else 1)
-    except SchedulingError:
-        return None
+    ready = ready_run(
+        pods,
+        host.cache,
+        host.algorithm,
+        lambda info: host.state(info, snapshot),
+        is_held,
+        lambda state: _scoring(host, pods[0], state, snapshot),
+    )
     if ready is None:
         return None
     if host.batch is not None:
@@ -69,7 +66,7 @@ def _can_run(host: FrameworkScheduler) -> bool:
     if host.batch is not None and host.batch.signers is not None and isinstance(host.tie_break, HeapTie):
         return False
     columns = host.cache.columns
-    return can_run(compiled.algorithm) and bool(columns.listed_count) and columns.listed_count == columns.node_count
+    return columns.listed_count == columns.node_count
 
 
 def _scoring(
