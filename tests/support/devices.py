@@ -269,3 +269,14 @@ def world(
         "1.36", cache, client=api if client else None, time=time, today=lambda: TODAY, feature_gates=gates or {}
     )
     return DynamicResourcesSetup(cache, dynamic_resources_1_36(args, Handle(services, "p")), api, time)
+
+
+BIG = f'device.capacity["{DRIVER}"].memory.compareTo(quantity("40Gi")) >= 0'
+"""A selector of devices of 40Gi and more."""
+SOME = make_slice(
+    "",
+    gpu("a", {"numa": 0}, 20),
+    pool="some",
+    placement=Placement(node_selector=(NodeSelectorTerm((Requirement("kind", "In", ("x",)),)),)),
+)
+"""A device of the nodes of a kind."""

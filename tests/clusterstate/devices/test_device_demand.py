@@ -9,16 +9,19 @@ from hypothesis import strategies as st
 from clusterstate.devices.device_demand import Demand, devices_on, outcomes
 from clusterstate.devices.device_inventory import inventory
 from clusterstate.devices.device_search import OutOfTimeError, search
-from clusterstate.objects import DeviceConstraint, NodeSelectorTerm, Placement, Requirement
+from clusterstate.objects import DeviceConstraint
 from tests.support.build import make_node
-from tests.support.devices import DRIVER, allocated, device_cluster, exactly, gpu, make_claim, make_class, make_slice
-
-BIG = f'device.capacity["{DRIVER}"].memory.compareTo(quantity("40Gi")) >= 0'
-SOME = make_slice(
-    "",
-    gpu("a", {"numa": 0}, 20),
-    pool="some",
-    placement=Placement(node_selector=(NodeSelectorTerm((Requirement("kind", "In", ("x",)),)),)),
+from tests.support.devices import (
+    BIG,
+    DRIVER,
+    SOME,
+    allocated,
+    device_cluster,
+    exactly,
+    gpu,
+    make_claim,
+    make_class,
+    make_slice,
 )
 
 

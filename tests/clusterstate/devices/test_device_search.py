@@ -19,16 +19,14 @@ from clusterstate.objects import (
     DeviceAsk,
     DeviceConstraint,
     FrozenMap,
-    NodeSelectorTerm,
     PendingAllocation,
-    Placement,
     RequestPolicy,
-    Requirement,
     ResourceClaim,
     ResourceSlice,
     Toleration,
 )
 from tests.support.devices import (
+    BIG,
     CHIP,
     DRIVER,
     EACH,
@@ -36,6 +34,7 @@ from tests.support.devices import (
     HERE,
     PARTS,
     SHARED,
+    SOME,
     TAINTED,
     TWO,
     allocated,
@@ -50,8 +49,6 @@ from tests.support.devices import (
     picked,
 )
 
-BIG = f'device.capacity["{DRIVER}"].memory.compareTo(quantity("40Gi")) >= 0'
-
 FOUR = make_slice("n", *(gpu(name, {"numa": numa}) for name, numa in (("a", 0), ("b", 1), ("c", 0), ("d", 1))))
 
 SHAREABLE: dict[str, Any] = {"shareable": True, "capacity": FrozenMap({"memory": 40 * GIB})}
@@ -62,13 +59,6 @@ def share_of(device: str, gib: int) -> Allocation:
     held = AllocatedDevice("r", DRIVER, "n", device, share_id="u", consumed_capacity=FrozenMap({"memory": gib * GIB}))
     return Allocation((held,))
 
-
-SOME = make_slice(
-    "",
-    gpu("a", {"numa": 0}, 20),
-    pool="some",
-    placement=Placement(node_selector=(NodeSelectorTerm((Requirement("kind", "In", ("x",)),)),)),
-)
 
 C = make_claim("c")
 

@@ -33,22 +33,8 @@ from clusterstate.selectors.matching import (
     term_error,
     tolerates,
 )
+from tests.support.name_rules import NAME_RULE, SUBDOMAIN, VALUE_RULE
 
-VALUE_RULE = (
-    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and "
-    "end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
-    "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
-)
-NAME = (
-    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character "
-    "(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
-    "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
-)
-SUBDOMAIN = (
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and "
-    "end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
-    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
-)
 LONG = "x" * 64
 NO_VALUES = "for 'in', 'notin' operators, values set can't be empty"
 SOME_VALUES = "values set must be empty for exists and does not exist"
@@ -82,7 +68,7 @@ def req(key: str, operator: str, *values: str) -> Requirement:
         (req("a", "in", "1"), '"in" is not a valid node selector operator'),
         (req("", "=="), '"==" is not a valid node selector operator'),
         (req("/a", "In"), 'invalid label key "/a": prefix part must be non-empty'),
-        (req("-", "Exists"), f'invalid label key "-": name part {NAME}'),
+        (req("-", "Exists"), f'invalid label key "-": name part {NAME_RULE}'),
         (req("gen", "In", LONG), f'invalid label value: "{LONG}": at key: "gen": must be no more than 63 characters'),
     ],
 )
@@ -246,7 +232,7 @@ EXPRESSIONS: dict[str, tuple[Requirement, list[str]]] = {
     "no-values": (req("gen", "In"), [f"values: Invalid value: null: {NO_VALUES}"]),
     "values-too-many": (req("gen", "Exists", "a", "b"), [f'values: Invalid value: ["a","b"]: {SOME_VALUES}']),
     "not-one-value": (req("gen", "Gt"), [f"values: Invalid value: null: {ONE_VALUE}"]),
-    "key": (req("-", "Exists"), [f'key: Invalid value: "-": name part {NAME}']),
+    "key": (req("-", "Exists"), [f'key: Invalid value: "-": name part {NAME_RULE}']),
     "length": (req("gen", "In", LONG), [f'values[0][gen]: Invalid value: "{LONG}": must be no more than 63 bytes']),
 }
 

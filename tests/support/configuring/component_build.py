@@ -17,6 +17,7 @@ from kubescheduler.framework.plugins.node_affinity import AddedAffinity, NodeAff
 from kubescheduler.framework.plugins.node_resources_fit import NodeResourcesFitArgs, ScoringStrategy
 from kubescheduler.framework.plugins.pod_topology_spread import PodTopologySpreadArgs
 from kubescheduler.releases.lookup import release_named
+from tests.support import name_rules
 
 GROUP = "kubescheduler.config.k8s.io"
 
@@ -106,11 +107,7 @@ PREFERRED = "addedAffinity.preferredDuringSchedulingIgnoredDuringExecution"
 NO_VALUES = NodeSelectorTerm((Requirement("a", "In"),))
 BAD_FIELD = NodeSelectorTerm((), (Requirement("metadata.name", "Exists"),))
 ONLY_LISTS = "for 'in', 'notin' operators, values set can't be empty"
-NAME_RULE = (
-    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric "
-    "character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
-    "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
-)
+NAME_RULE = f"name part {name_rules.NAME_RULE}"
 NO_REQUIREMENTS = "[]v1.NodeSelectorRequirement(nil)"
 TERM_LITERAL = (
     'v1.NodeSelectorTerm{MatchExpressions:[]v1.NodeSelectorRequirement{v1.NodeSelectorRequirement{Key:"a", '

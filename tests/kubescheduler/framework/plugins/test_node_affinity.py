@@ -22,6 +22,7 @@ from predicates.types import GO_ON, PreFiltered
 from priorities.types import PriorityError
 from tests.support.build import Cluster, labels, make_node, make_pod
 from tests.support.custom.extender_asking import HANDLE, check_of, refused, scores, scoring_of
+from tests.support.name_rules import VALUE_RULE
 
 CLUSTER = Cluster(
     [make_node("both", {"disk": "ssd", "gen": "2"}), make_node("second", {"gen": "2"}), make_node("none")]
@@ -33,11 +34,6 @@ BAD = NodeSelectorTerm((Requirement("gen", "Gt", ("-1",)),))
 ENFORCED = "node(s) didn't match scheduler-enforced node affinity"
 OLD_TEXT = "node(s) didn't match Pod's node affinity"
 NEW_TEXT = "node(s) didn't match Pod's node affinity/selector"
-NO_LABEL = (
-    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and "
-    "end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
-    "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
-)
 
 
 def args(required: tuple[NodeSelectorTerm, ...] | None = None, *preferred: PreferredSchedulingTerm) -> NodeAffinityArgs:
@@ -177,8 +173,8 @@ def test_a_preference_that_cannot_be_parsed_is_an_error() -> None:
     info = CLUSTER.info(make_pod(affinity=preferring((10, SSD), (1, BAD))))
     with pytest.raises(PriorityError) as old:
         scoring_of(OLD).map(info, CLUSTER.snapshot)
-    assert str(old.value) == f'invalid label value: "-1": at key: "gen": {NO_LABEL}'
-    text = f'[1].matchExpressions[0].values[0][gen]: Invalid value: "-1": {NO_LABEL}'
+    assert str(old.value) == f'invalid label value: "-1": at key: "gen": {VALUE_RULE}'
+    text = f'[1].matchExpressions[0].values[0][gen]: Invalid value: "-1": {VALUE_RULE}'
     for ask in (scoring_of(NEW).pre_score, scoring_of(NEW).map):
         with pytest.raises(PriorityError) as new:
             ask(info, CLUSTER.snapshot)
@@ -191,8 +187,8 @@ GO_BAD = (
     'v1.NodeSelectorTerm{MatchExpressions:[]v1.NodeSelectorRequirement{v1.NodeSelectorRequirement{Key:"gen", '
     'Operator:"Gt", Values:[]string{"-1"}}}, MatchFields:[]v1.NodeSelectorRequirement(nil)}'
 )
-OLD_FAULT = f'invalid label value: "-1": at key: "gen": {NO_LABEL}'
-NEW_FAULT = f'matchExpressions[0].values[0][gen]: Invalid value: "-1": {NO_LABEL}'
+OLD_FAULT = f'invalid label value: "-1": at key: "gen": {VALUE_RULE}'
+NEW_FAULT = f'matchExpressions[0].values[0][gen]: Invalid value: "-1": {VALUE_RULE}'
 REQUIRED = "addedAffinity.requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "addedAffinity.preferredDuringSchedulingIgnoredDuringExecution"
 FAULTS: dict[str, tuple[NodeAffinityArgs, str, str]] = {
