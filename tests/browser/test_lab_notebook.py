@@ -119,7 +119,6 @@ def test_jupyterlab_shows_it(page: Page, cell: str, tmp_path: Path) -> None:
     options = ["--no-browser", "--allow-root", "--ip=127.0.0.1", "--port=0", "--ServerApp.token=only-for-this-test"]
     command = [str(JUPYTER), "lab", *options, f"--ServerApp.root_dir={tmp_path}", "--LabApp.expose_app_in_browser=True"]
     server = subprocess.Popen(dependent(command), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
-    assert server.stderr is not None
     try:
         found = (re.search(r"http://127\.0\.0\.1:\d+/", line) for line in server.stderr)
         impatient = threading.Timer(SECONDS, server.kill)  # its lines end then

@@ -53,7 +53,6 @@ def test_junit_is_read_as_xml(kubescheduler: Run) -> None:
     found = kubescheduler("lab", "check", str(SHIPPED / "02-taints"), "-o", "junit")
     assert found.status == 1
     suite = ElementTree.fromstring(found.out).find("testsuite")
-    assert suite is not None
     assert (suite.get("name"), suite.get("tests"), suite.get("failures"), suite.get("skipped")) == (
         "02-taints",
         "8",
@@ -61,7 +60,6 @@ def test_junit_is_read_as_xml(kubescheduler: Run) -> None:
         "0",
     )
     failure = suite.find("testcase[@name='train runs on gpu-2']/failure")
-    assert failure is not None
     assert (failure.get("type"), "has no node" in (failure.get("message") or "")) == ("runsOn", True)
     assert {case.get("classname") for case in suite} >= {"02-taints", "02-taints.gpu-2 is full as well"}
 
@@ -74,7 +72,6 @@ def test_nothing_is_run_when_the_files_do_what_they_must_not(kubescheduler: Run,
     found = kubescheduler("lab", "check", "mine", "-o", "junit")
     assert found.status == 1
     suite = ElementTree.fromstring(found.out).find("testsuite")
-    assert suite is not None
     assert (suite.get("failures"), suite.get("skipped")) == ("2", "6")
     messages = [failure.get("message") for failure in suite.iter("failure")]
     assert 'train.yaml: Pod train: spec.nodeName is "gpu-2"' in messages

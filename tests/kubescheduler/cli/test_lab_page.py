@@ -103,7 +103,6 @@ def test_it_ends_cleanly(number: signal.Signals) -> None:
         assert events.readline() == b"retry: 1000\n"
         lab.process.send_signal(number)
         assert lab.process.wait(20) == 0
-        assert lab.process.stdout is not None
         assert lab.process.stdout.read() == ""
         assert b"hello" in events.read()
         connection.close()

@@ -120,8 +120,6 @@ def test_a_reader_that_leaves(many: Path, folder: Path, arguments: tuple[str, ..
         cwd=folder,
         env=ENVIRONMENT,
     ) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
         assert process.stdout.readline()
         process.stdout.close()
         assert process.stderr.read() == b""

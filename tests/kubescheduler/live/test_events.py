@@ -53,7 +53,6 @@ class Gate:
         return None
 
     def open(self) -> None:
-        assert self._open is not None
         self._io.call(self._open.set)
 
 
@@ -246,11 +245,9 @@ def test_a_series_is_of_events_that_are_alike() -> None:
     """Whatever the text and the time; of another reason, or about another object, it is another event."""
     series = EventSeries(RULES_1_36)
     first = series.record(an_event(1), 0.0)
-    assert first is not None
     assert series.record(an_event(1, note="other", eventTime="later"), 1.0) is first
     assert (first.count, first.last_text) == (2, "later")
     assert first.event() == msgspec.json.decode(msgspec.json.encode(an_event(1)))
     for other in (an_event(2), an_event(1, reason="Other"), an_event(1, type="Warning"), an_event(1, related={})):
         found = series.record(other, 1.0)
-        assert found is not None
         assert found.count == 0

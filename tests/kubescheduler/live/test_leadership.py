@@ -125,7 +125,6 @@ def test_whether_anybody_led_before(release: str, record: LeaderRecord | None) -
     one = candidate(release, record)
     one.led_to = lambda leads: one.stop() if leads else None
     live_cluster.run(one.run())
-    assert one.elector is not None
     assert one.elector.succeeds is (record is not None)
 
 
@@ -157,7 +156,6 @@ def test_a_released_lock_is_taken_at_once(release: str) -> None:
     one.led_to = lambda leads: one.stop() if leads else None
     live_cluster.run(one.run())
     assert one.led[0] == (True, 0.0)
-    assert one.lock.record is not None
     assert one.lock.record.transitions == 4
 
 
@@ -266,7 +264,6 @@ def test_two_candidates(release: str) -> None:
     assert max(together) == 1
     assert [leads for leads, _ in first.led] == [True, False]
     assert [leads for leads, _ in second.led] == [True, False]
-    assert lock.record is not None
     assert lock.record.transitions == 1
 
 
@@ -355,7 +352,6 @@ def test_a_lock_that_somebody_took_is_not_given_back(release: str) -> None:
     one.lock.before = steal
     live_cluster.run(one.run())
     assert [leads for leads, _ in one.led] == [True, False]
-    assert one.lock.record is not None
     assert one.lock.record.holder == "other"
 
 

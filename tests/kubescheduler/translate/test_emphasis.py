@@ -48,7 +48,6 @@ def test_who_is_warned(to: str, entries: list[dict[str, Any]], warned: bool) -> 
 def test_the_numbers() -> None:
     """Weights and shares, before and after, and what to do."""
     note = warning(autoscaler("1.16", "1.20"))
-    assert note is not None
     assert note.kind.value == "approximate"
     assert note.text == (
         "packs pods with weight 1 of 8, 12% of the highest total; before it was weight 1 of 7, 14%. What spreads them "

@@ -93,7 +93,6 @@ def test_policies_with_extenders_decide_as_1_20_does() -> None:
     """84 policies more; their extenders are called by both ways alike."""
     command = [sys.executable, str(EXTENDER_SERVER), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
         try:
             found = outcomes("extender", process.stdout.readline().split()[-1])
         finally:

@@ -88,7 +88,6 @@ def test_undo_takes_a_saved_file_back() -> None:
     """And redo saves it again."""
     scene = exercise_scene("02-taints")
     way = way_of(scene)
-    assert way is not None
     texts = [way.texts["train.yaml"]]
     texts += [texts[0] + "# one\n", texts[0] + "# two\n"]
     for text in texts[1:]:
@@ -114,7 +113,6 @@ def test_nothing_but_the_students_files_is_written(name: str, words: str) -> Non
     """Whatever the page asks."""
     scene = exercise_scene("02-taints")
     way = way_of(scene)
-    assert way is not None
     before = {path: path.read_bytes() for path in way.work.rglob("*")}
     with pytest.raises(SceneFault, match=words):
         VERBS["exerciseFile"](scene, {"name": name, "text": "x" * 300_000})
@@ -125,7 +123,6 @@ def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:
     """Also for a file that the student may write."""
     scene = exercise_scene("02-taints")
     way = way_of(scene)
-    assert way is not None
     outside = tmp_path / "outside.yaml"
     outside.write_text("kept")
     (way.work / "train.yaml").unlink()
@@ -149,7 +146,6 @@ def test_edits_are_those_that_the_exercise_allows() -> None:
     """Of a Policy that the student writes, which the edits are written into; undo takes them out again."""
     scene = exercise_scene("09-packing-policy")
     way = way_of(scene)
-    assert way is not None
     before = (way.work / "policy.yaml").read_text()
     with pytest.raises(SceneFault, match=r"does not allow addNode; change policy\.yaml"):
         VERBS["edit"](scene, {"edit": {"do": "addNode", "name": "more"}})

@@ -81,7 +81,6 @@ def served_by(release: str, *flags: str) -> ServingSettings:
     """What a command line comes to."""
     live = live_release(release)
     settings = settings_of(CommandLine(live, parse_flags(live.flags, flags)), lambda _: None, lambda _: None)
-    assert settings is not None
     assert settings.serving is not None
     return settings.serving
 

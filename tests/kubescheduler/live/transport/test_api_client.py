@@ -58,7 +58,6 @@ class Recorder(RestObserver):
     async def answer(self, request: web.Request) -> web.StreamResponse:
         text = await request.text()
         self.seen.append((request.method, request.raw_path, text))
-        assert request.transport is not None
         self.peers.append(request.transport.get_extra_info("peername"))
         times = sum(path == request.raw_path for _, path, _ in self.seen)
         match request.path:
