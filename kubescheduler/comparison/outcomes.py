@@ -10,7 +10,7 @@ import attrs
 import msgspec
 
 from clusterstate.errors import nearest
-from kubescheduler.core.decision import Decision
+from kubescheduler.core.decision import Decision, failures
 
 STAYS = True
 """Pods of the cause do not go elsewhere: their node is the same, or none, or chance, or nothing was compared."""
@@ -98,6 +98,8 @@ class Outcome(msgspec.Struct, frozen=True):
     """What a reader of the reasons does not see in them, see ``Decision.notes``, and ignorable extenders that did not
     answer."""
     error: bool = False
+    unanswered: str = ""
+    """What the scheduler did instead of answering, see ``failures``; empty for an answer."""
     tried: bool = True
     """False: the scheduler leaves the pod to another one, or holds it back."""
     evicts: tuple[str, ...] = ()
@@ -114,6 +116,7 @@ class Outcome(msgspec.Struct, frozen=True):
             nodes=decision.nodes_total if decision.tried else 0,
             message=decision.message,
             error=decision.error is not None and decision.tried,
+            unanswered="; ".join(failures(decision)),
             tried=decision.tried,
             **more,
         )

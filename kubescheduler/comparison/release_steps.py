@@ -172,12 +172,12 @@ class Timeline(msgspec.Struct, frozen=True):
 
     @property
     def errors(self) -> list[tuple[str, str]]:
-        """(pod, release: text) of every attempt that an error ended."""
+        """(pod, release: text) of every attempt that an error ended, or that went on without an extender's scores."""
         return [
-            (pod.pod, f"{release}: {outcome.message}")
+            (pod.pod, f"{release}: {outcome.message or outcome.unanswered}")
             for pod in self.pods
             for release, outcome in zip(self.releases, pod.outcomes, strict=True)
-            if outcome.error
+            if outcome.unanswered
         ]
 
     def _repr_html_(self) -> str:
@@ -317,7 +317,7 @@ def _without_which_they_stay(
             stays = (
                 name
                 for name, outcome in zip(without, found.outcomes, strict=True)
-                if not outcome.error and outcome.host == moves[found.pod][-1].old
+                if not outcome.unanswered and outcome.host == moves[found.pod][-1].old
             )
             yield found.pod, tuple(stays)
 

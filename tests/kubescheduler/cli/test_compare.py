@@ -274,6 +274,17 @@ def test_extenders_that_are_passed_over_leave_nothing_to_compare(compare: Run, f
     assert said[output] in found.out
 
 
+@pytest.mark.parametrize(("more", "status"), [("", 2), (", ignorable: true", 0)])
+def test_extenders_that_are_passed_over_release_by_release(compare: Run, folder: Path, more: str, status: int) -> None:
+    """Steps are no answer either where scores are missing, unless the policy says that pods go without them."""
+    (folder / "dead.yaml").write_text(DEAD.replace("weight: 1", f"weight: 1{more}"))
+    found = compare(
+        "--pods", "pod.yaml", "--old", "policy=dead.yaml", "--new", "release=1.20,policy=dead.yaml", "--steps"
+    )
+    assert found.status == status
+    assert "went on without its extender: Post" in " ".join((found.err if status else found.out).split())
+
+
 @pytest.mark.parametrize("output", ["table", "wide", "json", "yaml", "html", "junit", "github"])
 def test_extenders_that_are_ignorable_leave_a_note(compare: Run, folder: Path, output: str) -> None:
     """As in `schedule`: the pods are compared as each release decides without them."""
