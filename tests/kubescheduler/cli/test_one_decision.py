@@ -55,8 +55,10 @@ def by_schedule(kubescheduler: Run, release: str) -> Answer:
 
 def by_compare(kubescheduler: Run, release: str) -> Answer:
     versions = ("--old", "release=1.16", "--new", f"release={release}")
-    out = kubescheduler("compare", "cluster.yaml", "--pods", "asked.yaml", *versions, "-o", "json").out
-    outcome = json.loads(out)["pods"][0]["outcomes"][1]
+    found = kubescheduler("compare", "cluster.yaml", "--pods", "asked.yaml", *versions, "-o", "json")
+    if found.status == 2:  # no scheduler tries the pod, and nothing is compared
+        return None, found.err.strip().partition("which no scheduler here tries: ")[2]
+    outcome = json.loads(found.out)["pods"][0]["outcomes"][1]
     return outcome["host"], outcome["message"]
 
 

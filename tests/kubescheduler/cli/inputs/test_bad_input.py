@@ -269,9 +269,10 @@ def _options() -> list[tuple[str, str]]:
 def test_every_option(kubescheduler: Run, folder: Path, command: str, option: str, value: str) -> None:
     """The message names the option; nothing is decided, read or written."""
     before = sorted(folder.iterdir())
-    base = BASES[command]
-    if {option, base[-2]} <= {"-o", "--output"} or option in base:
-        base = base[: base.index("-o" if option == "--output" else option)]
+    base = list(BASES[command])
+    if spelling := next((one for one in ({"--output": "-o"}.get(option), option) if one in base), None):
+        at = base.index(spelling)
+        del base[at : at + 2]
     found = kubescheduler(*base, option, value)
     found.refused(f"{EMPTY}\nSee 'kubescheduler {command} --help' for usage.\n", f"'{option}'")
     assert sorted(folder.iterdir()) == before
