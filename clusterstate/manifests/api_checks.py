@@ -17,11 +17,18 @@ from typing import Any
 
 import msgspec
 
-from clusterstate.manifests.fields import Check, Checks, Fault
+from clusterstate.manifests.fields import Check, Checks, Fault, Fields, describe
+from clusterstate.manifests.kinds import SPEC
 from clusterstate.manifests.known_fields import known_types, objects_in
-from clusterstate.objects import ALL, EXACT_COUNT
+from clusterstate.objects import ALL, EXACT_COUNT, NO_RESOURCES, FrozenMap, RequestsInUse
 from clusterstate.quantity import format_quantity, quantity_or_none
-from clusterstate.usage import is_extended_resource, is_hugepage_resource, is_native_resource
+from clusterstate.usage import (
+    is_extended_resource,
+    is_hugepage_resource,
+    is_native_resource,
+    is_pod_level,
+    pod_requests,
+)
 from kubecel.api_names import NAME_LENGTH, go_quote, is_too_long, label_value_errors, must_match, qualified_name_errors
 
 Given = Mapping[Any, Any]
@@ -203,8 +210,16 @@ def toleration(given: Given) -> Iterator[Fault]:
         yield ".effect", invalid(effect, "effect must be 'NoExecute' when `tolerationSeconds` is set")
     if operator == "Exists" and value:
         yield ".operator", invalid(value, "value must be empty when `operator` is 'Exists'")
+    elif operator in ("Gt", "Lt") and not is_canonical(value):
+        yield ".value", invalid(value, "must be a valid decimal integer in canonical form, of 64 bits")
     elif operator in ("", "Equal") and (errors := label_value_errors(value)):
         yield ".operator", invalid(value, ";".join(errors))
+
+
+def is_canonical(text: str) -> bool:
+    """Whether it is a whole number of 64 bits as it is written. Upstream: content.IsDecimalInteger."""
+    digits = text.removeprefix("-")
+    return digits.isascii() and digits.isdecimal() and str(int(text)) == text and -(2**63) <= int(text) < 2**63
 
 
 def taint(given: Given) -> Iterator[Fault]:
@@ -316,6 +331,9 @@ def resources(given: Given, above: Callable[[str, str, str], Fault], *, overcomm
                 yield place, invalid(shown, NEGATIVE)
             elif milli % 1000 and is_extended_resource(name):
                 yield place, invalid(shown, "must be an integer")
+    named = {name for field in amounts.values() for name in field}
+    if any(map(is_hugepage_resource, named)) and not named & {"cpu", "memory"}:
+        yield "", forbidden("HugePages require cpu or memory")
     for name, request in amounts.get("requests", {}).items():
         limit = amounts.get("limits", {}).get(name)
         if limit is None:
@@ -368,6 +386,8 @@ def port(given: Given) -> Iterator[Fault]:
         number = given.get(key)
         number = 0 if number is None else number
         if not isinstance(number, int) or isinstance(number, bool):
+            if key == "containerPort":  # what else is read is for decoding to report
+                yield f".{key}", f"must be a whole number, not {describe(number)}"
             continue
         if not number and key == "containerPort":
             yield f".{key}", required()
@@ -383,6 +403,57 @@ def host_ports(given: Given) -> Iterator[Fault]:
             if inside is not None and outside not in (None, 0, inside):
                 detail = "must match `hostPort` when `hostNetwork` is true"
                 yield f".containers[{container}].ports[{at}].containerPort", invalid(inside, detail)
+
+
+def taken_ports(given: Given) -> Iterator[Fault]:
+    """No two containers of a pod have one port of the node. Upstream: checkHostPortConflicts."""
+    known: set[str] = set()
+    for container, one in objects_of(given, "containers"):
+        for at, each in objects_of(one, "ports"):
+            number = each.get("hostPort") or (given.get("hostNetwork") is True and each.get("containerPort"))
+            shown = f"{each.get('protocol') or 'TCP'}/{each.get('hostIP') or ''}/{number}"
+            if number and shown in known:
+                yield f".containers[{container}].ports[{at}].hostPort", duplicate(shown)
+            known.add(shown)
+
+
+def pod_resources(given: Given) -> Iterator[Fault]:
+    """Of the pod as a whole only cpu, memory and huge pages, and no less than its containers ask for, or may take.
+
+    Upstream: validatePodResourceRequirements, validatePodResourceConsistency.
+    """
+    for field in ("requests", "limits") if given.get("resources") else ():
+        for name, value in object_of(object_of(given, "resources"), field).items():
+            place, milli = f".resources.{field}[{name}]", quantity_or_none(value)
+            if isinstance(name, str) and not is_pod_level(name):
+                yield place, unsupported(name, ("cpu", "hugepages-", "memory"))
+            elif milli is not None and field == "requests" and milli < (asked := _asked(given).get(name, 0)):
+                detail = f"must be greater than or equal to aggregate container requests of {format_quantity(asked)}"
+                yield place, invalid(_canonical(value, milli), detail)
+            elif milli is not None and field == "limits":
+                for at, one in objects_of(given, "containers"):
+                    limit = object_of(object_of(one, "resources"), "limits").get(name)
+                    if (most := quantity_or_none(limit)) is not None and most > milli:
+                        detail = f"must be less than or equal to pod limits of {_canonical(value, milli)}"
+                        yield f".containers[{at}].resources.limits[{name}]", invalid(_canonical(limit, most), detail)
+
+
+def _asked(given: Given) -> dict[str, int]:
+    """What the containers of a pod ask for together; those that say their limits alone ask for these."""
+    faults: list[str] = []
+    pod = msgspec.structs.replace(SPEC.read(Fields(given, faults)), resources=NO_RESOURCES, overhead=NO_RESOURCES)
+    every = RequestsInUse(
+        tuple(FrozenMap({**c.limits, **c.requests}) for c in pod.containers),
+        tuple(FrozenMap({**c.limits, **c.requests}) for c in pod.init_containers),
+        NO_RESOURCES,
+    )
+    return {} if faults else pod_requests(pod, every)
+
+
+def namespaces(given: Given, *, errors: Errors) -> Iterator[Fault]:
+    """Those of a term. Upstream: ValidateNamespaceName."""
+    for at, name in enumerate(texts_of(given, "namespaces") or ()):
+        yield from ((f".namespaces[{at}]", invalid(name, error)) for error in errors(name))
 
 
 def container_names(given: Given) -> Iterator[Fault]:
@@ -579,6 +650,9 @@ def checks_of(differs: Differences) -> Checks:
             labels("nodeSelector"),
             container_names,
             host_ports,
+            taken_ports,
+            pod_resources,
+            amounts("overhead"),
             gates,
             unique(
                 "topologySpreadConstraints",
@@ -601,7 +675,12 @@ def checks_of(differs: Differences) -> Checks:
         "WeightedPodAffinityTerm": (weight,),
         "NodeSelector": (partial(node_selector, checks_values=differs.checks_values),),
         "NodeSelectorTerm": (node_term,),
-        "PodAffinityTerm": (key, named("topologyKey", qualified_name_errors), label_keys),
+        "PodAffinityTerm": (
+            key,
+            named("topologyKey", qualified_name_errors),
+            label_keys,
+            partial(namespaces, errors=label),
+        ),
         "LabelSelector": (labels("matchLabels"),),
         "LabelSelectorRequirement": (selector,),
         "TopologySpreadConstraint": (

@@ -488,9 +488,9 @@ class Decoder:
     def _decode(self, item: Item, kind: ManifestKind, keep: bool) -> ClusterObject:
         """The long way, which finds every fault."""
         manifest: Manifest = _manifest(item, kind)
-        faults = self.judged(item, kind.name, manifest)
         manifest, dropped = self._unread.taken(manifest)
         self.warnings += self._unread.notes(dropped, item.source)
+        faults = self.judged(item, kind.name, manifest)
         try:
             manifest = self._prepared(manifest)
         except DecodeError as error:

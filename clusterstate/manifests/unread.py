@@ -26,6 +26,8 @@ class PodField(msgspec.Struct, frozen=True):
     dropped: tuple[tuple[str, ...], ...] = ()
     """The steps of the paths in a pod's spec, through objects and lists, that are dropped of a pod that somebody
     wrote; none where no rule reads them then."""
+    stays: bool = False
+    """Whether it counts in a pod that a server has stored with it."""
     of_running: bool = True
     """Whether it is dropped of a pod with a node, too."""
 
@@ -54,24 +56,28 @@ def _constrains(has: Callable[[TopologySpreadConstraint], object]) -> PodField:
 FIELDS: Mapping[str, PodField] = {
     "affinity": PodField(lambda spec: spec.affinity is not None),
     "affinity.namespaceSelector": PodField(
-        lambda spec: any(term.namespace_selector is not None for term in _terms(spec)), _in_terms("namespaceSelector")
+        lambda spec: any(term.namespace_selector is not None for term in _terms(spec)),
+        _in_terms("namespaceSelector"),
+        stays=True,
     ),
     "affinity.matchLabelKeys": PodField(
         lambda spec: any(term.match_label_keys or term.mismatch_label_keys for term in _terms(spec)),
         _in_terms("matchLabelKeys", "mismatchLabelKeys"),
+        stays=True,
     ),
     "initContainers": PodField(lambda spec: bool(spec.init_containers)),
     "initContainers.restartPolicy": PodField(
         lambda spec: any(container.restart_policy for container in spec.init_containers),
         (("initContainers", "restartPolicy"),),
+        stays=True,
         of_running=False,
     ),
     "tolerations": PodField(lambda spec: bool(spec.tolerations)),
     "priority": PodField(lambda spec: bool(spec.priority)),
     "preemptionPolicy": PodField(lambda spec: spec.preemption_policy == "Never"),
     "overhead": PodField(lambda spec: bool(spec.overhead)),
-    "resources": PodField(lambda spec: bool(spec.resources)),
-    "schedulingGates": PodField(lambda spec: bool(spec.scheduling_gates)),
+    "resources": PodField(lambda spec: bool(spec.resources), (("resources",),)),
+    "schedulingGates": PodField(lambda spec: bool(spec.scheduling_gates), (("schedulingGates",),)),
     "topologySpreadConstraints": PodField(lambda spec: bool(spec.topology_spread_constraints)),
     "topologySpreadConstraints.minDomains": _constrains(lambda one: one.min_domains is not None),
     "topologySpreadConstraints.nodeAffinityPolicy": _constrains(lambda one: one.node_affinity_policy == "Ignore"),
@@ -90,7 +96,7 @@ class UnreadFields:
         """why: name → why nobody looks at it. drops: whether manifests come to an API server."""
         self._why = why
         self._dropped = {name: FIELDS[name] for name in why if FIELDS[name].dropped and drops}
-        self._left = {name: FIELDS[name].has for name in why if not FIELDS[name].dropped}
+        self._left = {name: FIELDS[name].has for name in why if not FIELDS[name].stays}
         self._told: set[tuple[str, str]] = set()
         self._seen: dict[tuple[str, int], PodSpec] = {}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -87,6 +87,7 @@ def _of_template(manifest: Manifest, problems: list[str]) -> Replicas | None:
     if not isinstance(spec, Mapping) or not isinstance(template, Mapping):
         problems.append("spec.template: missing; it says what the pods are like")
         return None
+    problems += _unselected(kind, spec, template)
     owner = _owner(manifest, kind)
     pod = _first_pod(metadata["name"], template, owner)
     owners = () if kind in WITHOUT_DEFAULTS else (owner,)
@@ -103,6 +104,16 @@ def _of_template(manifest: Manifest, problems: list[str]) -> Replicas | None:
     labels = selector.get("matchLabels") if isinstance(selector, Mapping) else None
     labels = labels if isinstance(labels, Mapping) else {}
     return Replicas(metadata["name"], pod, count, at_once, chain_on, owners, templates, labels)
+
+
+def _unselected(kind: str, spec: Mapping[str, Any], template: Mapping[str, Any]) -> Iterator[str]:
+    """Of a selector of labels that the template does not have. Upstream: ValidatePodTemplateSpecForReplicaSet."""
+    selector, meta = spec.get("selector"), template.get("metadata")
+    wanted = selector.get("matchLabels") if isinstance(selector, Mapping) and kind != JOB else None
+    labels = meta.get("labels") if isinstance(meta, Mapping) else None
+    has = labels if isinstance(labels, Mapping) else {}
+    if isinstance(wanted, Mapping) and any(has.get(key) != value for key, value in wanted.items()):
+        yield "spec.template.metadata.labels: `selector` does not match template `labels`"
 
 
 def _claim_templates(spec: Mapping[str, Any], problems: list[str]) -> tuple[Manifest, ...]:

@@ -54,6 +54,56 @@ IN_SPECS: dict[str, tuple[dict[str, Any], str]] = {
         asking({"memory": "2048Mi"}, {"memory": "1000000k"}),
         'containers[0].resources.requests: Invalid value: "2Gi": must be less than or equal to memory limit of 1G',
     ),
+    "overhead": (
+        {"overhead": {"cpu": "-1"}},
+        'overhead[cpu]: Invalid value: "-1": must be greater than or equal to 0',
+    ),
+    "requests of the pod": (
+        {**asking({"cpu": "2"}), "resources": {"requests": {"cpu": "1"}}},
+        'resources.requests[cpu]: Invalid value: "1": must be greater than or equal to aggregate container requests of '
+        "2",
+    ),
+    "limits of containers are their requests": (
+        {**asking({}, {"cpu": "2"}), "resources": {"requests": {"cpu": "1"}}},
+        'resources.requests[cpu]: Invalid value: "1": must be greater than or equal to aggregate container requests of '
+        "2",
+    ),
+    "limits of the pod": (
+        {**asking({"cpu": "1"}, {"cpu": "2"}), "resources": {"limits": {"cpu": "1"}}},
+        'containers[0].resources.limits[cpu]: Invalid value: "2": must be less than or equal to pod limits of 1',
+    ),
+    "resources of the pod": (
+        {"resources": {"requests": {"ephemeral-storage": "1"}}},
+        'resources.requests[ephemeral-storage]: Unsupported value: "ephemeral-storage": supported values: "cpu", '
+        '"hugepages-", "memory"',
+    ),
+    "huge pages alone": (
+        asking({"hugepages-2Mi": "2Mi"}, {"hugepages-2Mi": "2Mi"}),
+        "containers[0].resources: Forbidden: HugePages require cpu or memory",
+    ),
+    "a port of text": (
+        container(ports=[{"containerPort": "80"}]),
+        'containers[0].ports[0].containerPort: must be a whole number, not "80"',
+    ),
+    "a port of the node twice": (
+        container(ports=[{"containerPort": 1, "hostPort": 80}, {"containerPort": 2, "hostPort": 80}]),
+        'containers[0].ports[1].hostPort: Duplicate value: "TCP//80"',
+    ),
+    "namespaces of a term": (
+        with_pods(namespaces=["a", "A_b"]),
+        "affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].namespaces[1]: "
+        'Invalid value: "A_b": a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '
+        "'-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for "
+        "validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')",
+    ),
+    **{
+        f"toleration of {value!r}": (
+            tolerating(key="level", operator="Gt", value=value, effect="NoSchedule"),
+            f'tolerations[0].value: Invalid value: "{value}": must be a valid decimal integer in canonical form, of 64 '
+            "bits",
+        )
+        for value in ("abc", "06", "", "+5", "-0", str(2**63))
+    },
     "negative": (
         asking({"cpu": "-500m"}),
         'containers[0].resources.requests[cpu]: Invalid value: "-500m": must be greater than or equal to 0',

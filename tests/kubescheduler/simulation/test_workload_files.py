@@ -181,7 +181,17 @@ def test_pending_pods_of_the_cluster() -> None:
         ([controller("Deployment", replicas="two")], "Deployment web: spec.replicas: must be a whole number from 0 on"),
         ([controller("Deployment", template=None)], "Deployment web: spec.template: missing"),
         ([{**controller("Job", "batch/v1"), "metadata": {}}], "metadata.name: missing"),
-        ([controller("Deployment", template={"spec": {"containers": 3}})], "Pod default/web-0: spec.containers"),
+        (
+            [controller("ReplicaSet", selector={}, template={"spec": {"containers": 3}})],
+            "Pod default/web-0: spec.contain",
+        ),
+        *(
+            (
+                [controller(kind, template={"spec": {}})],
+                f"{kind} web: spec.template.metadata.labels: `selector` does not",
+            )
+            for kind in ("Deployment", "StatefulSet", "ReplicaSet", "DaemonSet")
+        ),
         ([make_node("n").metadata.name], "must be a Kubernetes object"),
         ([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}}], "no pods in it"),
     ],
