@@ -183,7 +183,8 @@ def read_filter(raw: msgspec.Raw, *, with_unresolvable: bool = False) -> FilterR
     nodes = members.get("nodes", MISSING)
     objects = None
     if bytes(nodes) != NULL:
-        objects = tuple(_read(LIST, _members(nodes, "nodes").get("items", MISSING), "nodes.items") or ())
+        items = _read(LIST, _members(nodes, "nodes").get("items", MISSING), "nodes.items")
+        objects = tuple(items or ())
     return FilterReply(
         names=None if names is None else tuple(_text(name, "nodenames") for name in names),
         objects=objects,
