@@ -221,14 +221,21 @@ def _version(header: Header, default: str) -> str:
     return header.apiVersion if isinstance(header.apiVersion, str) else default
 
 
+def _json_fault(error: Exception, data: bytes) -> str:
+    """What is wrong with a document; releases of msgspec name bytes that are no text in different ways."""
+    try:
+        data.decode()
+    except UnicodeDecodeError as wrong:
+        return f"it is not UTF-8 text: {wrong.reason}"
+    return _position(str(error), data)
+
+
 def parse_json(source: str, data: bytes | msgspec.Raw) -> Any:
     """A JSON document as dictionaries and lists. Raises DecodeError with line and column."""
     try:
         return msgspec.json.decode(data)
-    except msgspec.MsgspecError as error:
-        raise DecodeError(f"{source}: {_position(str(error), bytes(data))}") from None
-    except UnicodeDecodeError as error:
-        raise DecodeError(f"{source}: it is not UTF-8 text: {error.reason}") from None
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise DecodeError(f"{source}: {_json_fault(error, bytes(data))}") from None
     except RecursionError:
         raise DecodeError(f"{source}: nested too deeply to be read") from None
 

@@ -22,7 +22,7 @@ from clusterstate.objects import ClusterObject, Pod
 from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.spec import Engine, PodScheduler, cache_for, engine_for
 from kubescheduler.releases.lookup import release_named
-from kubescheduler.sources.untrusted import TooLongError, check_values
+from kubescheduler.sources.untrusted import TooLongError, check_values, is_utf8
 
 if TYPE_CHECKING:
     from kubescheduler.core.decision import Decision
@@ -420,20 +420,8 @@ def line_value(line: bytes) -> Any:
         return msgspec.json.decode(line)
     except TooLongError as error:
         raise DecodeError(f"a line: {error}") from error
-    except msgspec.DecodeError as error:
-        if line.isascii() or _is_utf8(line):
-            raise DecodeError(f"a line: {error}") from error
-        raise DecodeError("a line: it is not UTF-8 text") from error
-    except UnicodeDecodeError as error:
-        raise DecodeError("a line: it is not UTF-8 text") from error
-
-
-def _is_utf8(line: bytes) -> bool:
-    try:
-        line.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise DecodeError(f"a line: {error if is_utf8(line) else 'it is not UTF-8 text'}") from error
 
 
 def with_uid(pod: Any) -> Any:

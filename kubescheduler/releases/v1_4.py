@@ -228,6 +228,7 @@ RELEASE = Release(
     top_score=10,
     wire=WIRE,
     queue_order=queue_order,
+    reads={"affinity": "", "initContainers": "", "tolerations": ""},  # beside the annotations that it has for them
     decoding=default_manifest_1_4,
     process_defaults={"leaderElection": {"resourceLock": "endpoints"}},
     legacy=LEGACY,

@@ -23,7 +23,7 @@ from kubescheduler.simulation.workload import (
     renamed,
 )
 from kubescheduler.sources.files import UNREADABLE, read_file, why_unreadable
-from kubescheduler.sources.untrusted import check_values
+from kubescheduler.sources.untrusted import check_values, is_utf8
 
 MIRROR, SYNCED, DELETED = "Mirror", "SYNCED", "DELETED"
 
@@ -145,17 +145,17 @@ def _lines(path: str) -> Iterator[_Line]:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             if at == len(texts) and at > 1 and not data.endswith(b"\n"):
                 return
-            raise DecodeError(f"{path}: line {at}: {_fault(error)}") from None
+            raise DecodeError(f"{path}: line {at}: {_fault(error, text)}") from None
         if line.time > LONGEST:
             raise DecodeError(f"{path}: line {at}: time: {line.time:g} seconds are more than 100 years")
         yield line
 
 
-def _fault(error: Exception) -> str:
+def _fault(error: Exception, line: bytes) -> str:
     """What is wrong with a line."""
     if isinstance(error, RecursionError):
         return "nested too deeply to be read"
-    return "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else str(error)
+    return str(error) if is_utf8(line) else "it is not UTF-8 text"
 
 
 def _key(manifest: Manifest) -> tuple[str, ...]:

@@ -167,3 +167,12 @@ def _cut(text: str, most: int = LONGEST_MESSAGE) -> str:
     if len(text) <= most:
         return text
     return f"{text[: most * 2 // 3]}… ({len(text):,} characters) …{text[-most // 6 :]}"
+
+
+def is_utf8(text: bytes) -> bool:
+    """Whether bytes are text. Releases of msgspec say differently of JSON that they are not."""
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -106,7 +106,7 @@ def test_witnesses_of_changes() -> None:
 def test_an_error_is_said() -> None:
     """An attempt that failed is no node, and a note says so."""
     found = timeline_of(moving("shop/web-0", "Deployment/web", 0))
-    failed = Outcome(None, message="it fell", error=True)
+    failed = Outcome(None, message="it fell", error=True, unanswered="gave up: it fell")
     pod = replace(found.pods[0], outcomes=(failed, *found.pods[0].outcomes[1:]))
     text = render_timeline(replace(found, pods=(pod,)))
     assert "an error ended the attempt of 1 pod: 1.18: it fell" in text
