@@ -84,6 +84,11 @@ class CodeWatch:
             self._overran = seconds
             _send(process, signal.SIGKILL)
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether it ended the process that it looks at."""
+        return self._overran is not None
+
     def problem(self, otherwise: str) -> str:
         """Why the process ended: that a call overran, or what is said otherwise; with the user's innermost line."""
         text = self._read()
@@ -99,7 +104,7 @@ class CodeWatch:
         """Looks until the process is gone; says why, if it was ended."""
         while _is_there(process):
             self.look(process)
-            if self._overran is not None:
+            if self.has_ended:
                 os.write(complaints, f"error: {self.problem('')}\n".encode())
                 return
             time.sleep(TICK)

@@ -277,11 +277,14 @@ class _ScenePlayer:
         return reply
 
     def _stand_by(self, asked: _Asked, process: int, hears: int, watch: CodeWatch) -> _Reply:
-        """Does not return unless the process ended without a reply."""
+        """Does not return unless the process ended without a reply.
+
+        It may have one just as it is killed: the reply is not sent then, and nobody but this process is left.
+        """
         stopped = False
         while os.getppid() == process:
             ready = wait([hears, self._connection], TICK)
-            if hears in ready and os.read(hears, 1):
+            if hears in ready and not (stopped or watch.has_ended) and os.read(hears, 1):
                 os._exit(0)
             if self._connection in ready and not stopped:
                 try:

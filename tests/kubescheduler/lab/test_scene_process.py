@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
+import signal
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from multiprocessing import Pipe
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from algorithmprovider.code_watch import CodeWatch
 from kubescheduler.lab.exercises.exercise_reading import shipped_exercise, start_exercise
+from kubescheduler.lab.scene_process import SceneCode, _Asked, _ScenePlayer
 from tests.support.pages.lab_page import RunningLab, running_lab
 from tests.support.processes import SECONDS, until
 
@@ -118,3 +124,45 @@ def test_what_a_tab_changed_is_there_after_its_code_was_ended(tmp_path: Path) ->
         assert "cannot be ended" in error(running, tab)
         assert running.ask("state", tab=tab)["canUndo"]
         assert running.ask("undo", tab=tab)["version"] > changed
+
+
+@pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
+@pytest.mark.parametrize("ended_by", ["a stop", "the limit of a call"])
+def test_an_end_that_comes_as_the_reply_is_ready(ended_by: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process that was killed with its reply in hand does not send it: the understudy takes over, it does not leave
+    too."""
+    ours, theirs = Pipe()
+    hears, says = os.pipe()
+    told, tells = os.pipe()
+    if ended_by == "a stop":
+        ours.send(_Asked(1, "stop", {}))
+
+    def killed(process: int, number: int) -> None:
+        if number == signal.SIGKILL:
+            os.write(says, b"x")  # the process has its reply, and waits for the understudy to leave
+        kill(process, number)
+
+    def understudy(process: int) -> bytes:
+        watch = CodeWatch()
+        if ended_by != "a stop":
+            watch.note(time.monotonic() - 1, 0.01)
+        reply = _ScenePlayer(theirs, SceneCode({}, dict, str))._stand_by(_Asked(1, "state", {}), process, hears, watch)
+        return b"stopped" if reply.stopped else b"lost"
+
+    kill = os.kill
+    process = os.fork()
+    if process == 0:
+        me = os.getpid()
+        if os.fork() == 0:
+            monkeypatch.setattr(os, "kill", killed)
+            os.write(tells, understudy(me))
+            os._exit(0)
+        while True:
+            signal.pause()
+    os.close(tells)
+    assert os.read(told, 8) == (b"stopped" if ended_by == "a stop" else b"lost")
+    os.waitpid(process, 0)
+    for end in (hears, says, told):
+        os.close(end)
+    ours.close()
+    theirs.close()
