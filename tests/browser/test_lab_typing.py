@@ -164,7 +164,8 @@ async def typed_in(
         try:
             await status.filter(has_text=DONE[opened]).wait_for()
         except pytest.importorskip("playwright.async_api").Error:  # else nobody learns what the pane said instead
-            raise AssertionError((opened, milliseconds, await status.all_inner_texts(), faults)) from None
+            said = await status.all_inner_texts() or [page.url, await page.locator("body").inner_text()]
+            raise AssertionError((opened, milliseconds, said, faults)) from None
     await until_settled(page, opened, milliseconds)
     after, tab = await content.evaluate(SHOWN), await page.evaluate(TAB)
     loop = asyncio.get_running_loop()
