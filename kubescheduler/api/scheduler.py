@@ -240,8 +240,13 @@ class Scheduler(NotPickled):
         cache = self._running.cache
         if decision.explainer is not None and decision.explainer.is_of(cache):
             return
-        again = self._engine.scheduler(cache).decide(decision.pod, thorough=True)
-        if why := again.error or "; ".join(again.reasons().get(decision.host or "", ())):
+        from kubescheduler.comparison.differences import NOT_LOOKED_AT, refusals
+
+        host = decision.host or ""
+        again = self._running.again(decision.pod)
+        said = refusals(again, cache.columns.row_of.get(host), host)  # of every check, also where nodes are sampled
+        reasons = [reason for given in said.values() for reason in given if reason != NOT_LOOKED_AT]
+        if why := again.error or "; ".join(reasons):
             raise ClusterStateError(f"{named(decision.pod)} no longer fits {decision.host}: {why}; decide on it again")
 
     def _note(self, pod: Pod, host: str) -> None:

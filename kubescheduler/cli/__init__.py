@@ -15,7 +15,7 @@ import click
 
 from kubescheduler import __version__
 from kubescheduler.cli.common_options import FOUND, file_option
-from kubescheduler.cli.help_groups import COMMAND_GROUPS, check_values, write_commands
+from kubescheduler.cli.help_groups import COMMAND_GROUPS, CheckedCommand, write_commands
 
 COMMANDS = {
     name: f"{__name__}.{'run_command' if name == 'run' else name}"
@@ -39,7 +39,7 @@ EXIT_BROKEN_PIPE = 141
 """As for any program that a SIGPIPE ends."""
 
 
-class LazyGroup(click.Group):
+class LazyGroup(CheckedCommand, click.Group):
     """A group that imports a command's module when the command is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
@@ -178,7 +178,6 @@ def cli(ctx: click.Context, settings: str | None, limits: tuple[str, ...]) -> No
       kubectl get nodes,pods,services -A -o json | kubescheduler schedule - --pending
       kubescheduler schedule cluster/ --pod web.yaml --policy-config-file policy.json --explain
     """
-    check_values(ctx)
     if limits:
         from kubescheduler.sources.untrusted import changed_limits
 

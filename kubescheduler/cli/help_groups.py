@@ -30,11 +30,13 @@ class CheckedCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """As click does, which takes the last value. Raises UsageError for an option that is given more than once."""
-        for param, times in Counter(self.make_parser(ctx).parse_args(list(args))[2]).items():
+        given = Counter(() if ctx.resilient_parsing else self.make_parser(ctx).parse_args(list(args))[2])
+        left = super().parse_args(ctx, args)
+        for param, times in given.items():
             one = isinstance(param, click.Option) and not (param.multiple or param.is_flag or param.count)
             if one and times > 1:
                 raise click.UsageError(f"{param.opts[0]} is given {times} times and takes one value", ctx)
-        return super().parse_args(ctx, args)
+        return left
 
     def invoke(self, ctx: click.Context) -> Any:
         """Runs the command. Raises BadParameter for an empty value."""

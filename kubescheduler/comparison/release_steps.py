@@ -23,7 +23,7 @@ from kubescheduler.comparison.comparing import extender_notes, notes_of_refusals
 from kubescheduler.comparison.comparison import change_document
 from kubescheduler.comparison.outcomes import Cause, HostChange, Outcome, PodComparison
 from kubescheduler.comparison.running_pods import TakenOut, taken_out, taken_out_notes
-from kubescheduler.comparison.tracks import Counted, Progress, Run, no_progress, pods_to_compare
+from kubescheduler.comparison.tracks import Counted, Progress, Run, check_tried, no_progress, pods_to_compare
 from kubescheduler.config.config_text import read_text
 from kubescheduler.engine.engine_flags import DEFAULTS, gates_text
 from kubescheduler.engine.spec import Engine, EngineSpec, no_notice
@@ -242,6 +242,7 @@ def timeline(
     pods, others = pods_to_compare(pods, engines)
     asked = taken_out(objects, pods)
     every = _decided(asked, engines, asked.pods, preempt, progress=progress or no_progress, explains=False)
+    check_tried(outcome for found in every for outcome in found.outcomes)
     by_key = {pod.key: pod for pod in asked.pods}
     moves: dict[str, list[TimelineMove]] = {each.pod: [] for each in every}
     for at in range(1, len(specs)):

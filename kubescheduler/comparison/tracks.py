@@ -10,7 +10,6 @@ import attrs
 import msgspec
 import numpy as np
 
-from clusterstate.cache import ClusterCache
 from clusterstate.errors import InputError
 from clusterstate.growable import IntArray
 from clusterstate.objects import ClusterObject, Pod
@@ -109,16 +108,15 @@ def _counted(keys: Sequence[str]) -> str:
     return keys[0] if len(keys) == 1 else f"{len(keys):,} pods, {keys[0]} among them"
 
 
-def pods_to_compare(pods: Sequence[Pod], engines: Iterable[Engine]) -> tuple[list[Pod], tuple[str, ...]]:
+def pods_to_compare(pods: Sequence[Pod], engines: Sequence[Engine]) -> tuple[list[Pod], tuple[str, ...]]:
     """The pods without those that are other schedulers' for every engine, and a note on these.
 
     Raises InputError where none is left: that nothing differs would be no answer.
     """
-    schedulers = [engine.scheduler(ClusterCache(engine.view)) for engine in engines]
     others: dict[str, list[str]] = {}
     left = []
     for pod in pods:
-        texts = [scheduler.foreign(pod) for scheduler in schedulers]
+        texts = [engine.foreign(pod) for engine in engines]
         if all(texts):
             others.setdefault(texts[-1], []).append(pod.key)
         else:
@@ -127,8 +125,19 @@ def pods_to_compare(pods: Sequence[Pod], engines: Iterable[Engine]) -> tuple[lis
         [f"left out: {_counted(keys)}, which no scheduler here tries: {text}" for text, keys in others.items()]
     )
     if not left:
-        raise InputError(["there is no pod to compare; running pods are compared where running asks for them", *notes])
+        raise InputError(["there is no pod to compare", *notes])
     return left, notes
+
+
+def check_tried(outcomes: Iterable[Outcome]) -> None:
+    """Raises InputError where no scheduler tried any pod, as gates hold them all back: that nothing differs would be
+    no answer."""
+    messages: dict[str, None] = {}
+    for outcome in outcomes:
+        if outcome.tried:
+            return
+        messages[outcome.message] = None
+    raise InputError(["there is no pod to compare: none is tried", *messages])
 
 
 class TrackedDecision(msgspec.Struct, frozen=True, eq=False):

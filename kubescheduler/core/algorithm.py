@@ -170,3 +170,8 @@ class Algorithm(msgspec.Struct, frozen=True, eq=False):
     """What is asked of a pod before any node is looked at: PreFilter plugins by name."""
     pre_scores: tuple[PriorityConfig, ...] = ()
     """What is asked before nodes are scored, whether there is anything to score: PreScore plugins."""
+
+    def foreign(self, pod: Pod) -> str:
+        """Why a pod is left alone: it names another scheduler than this one is known to be; else empty."""
+        mine, named = self.scheduler_name, self.behaviour.scheduler_of(pod)
+        return "" if mine is None or named == mine else f"the pod names scheduler {named}, and this one is {mine}"

@@ -34,7 +34,7 @@ from kubescheduler.core.pod_classes import ClassState, Memory, Rule
 from kubescheduler.core.preemption import Search, preempt
 from kubescheduler.core.preemption_choice import nominee_of
 from kubescheduler.core.preemption_memory import PreemptionMemory
-from kubescheduler.core.selection import FirstByName, TieBreak
+from kubescheduler.core.selection import FirstByName, ListWalk, NodeWalk, TieBreak
 from kubescheduler.core.totals import LazyScores, kept_totals
 from predicates.types import Verdict
 
@@ -289,9 +289,7 @@ class Attempt(msgspec.Struct, eq=False, kw_only=True):
     # --- the outcome -------------------------------------------------------------------------
 
     def given_up(self, error: SchedulingError) -> str:
-        """The text that the release reports of an error; no row is left."""
-        if self.passed is not None:
-            self.passed.feasible = NO_NUMBERS
+        """The text that the release reports of an error."""
         return str(error)
 
     def post_filter(self, decision: Decision) -> Decision:
@@ -391,7 +389,7 @@ class Decider:
         self.cache = cache
         self.tie_break: TieBreak = tie_break or FirstByName()
         self.weights = weights
-        self.walk = rules.walk()
+        self.walk: NodeWalk = rules.walk()
         self.steps: Steps = no_steps
         """What is told when a part of the algorithm begins (an empty name) and ends."""
         self.preemption = PreemptionMemory(cache, rules.order)
@@ -430,8 +428,10 @@ class GenericScheduler(Decider):
         super().__init__(algorithm, cache, tie_break, algorithm.behaviour, (*algorithm.predicates, *scores), weights)
 
     def fresh(self) -> GenericScheduler:
-        """See Decider."""
-        return GenericScheduler(self.algorithm, self.cache)
+        """See Decider. Nor does it move on in the cluster's tree of nodes."""
+        out = GenericScheduler(self.algorithm, self.cache)
+        out.walk = ListWalk()
+        return out
 
     @property
     def has_custom_plugins(self) -> bool:
@@ -439,9 +439,8 @@ class GenericScheduler(Decider):
         return False
 
     def foreign(self, pod: Pod) -> str:
-        """Why a pod is left alone: it names another scheduler than this one is known to be; else empty."""
-        mine, named = self.algorithm.scheduler_name, self.algorithm.behaviour.scheduler_of(pod)
-        return "" if mine is None or named == mine else f"the pod names scheduler {named}, and this one is {mine}"
+        """See Algorithm."""
+        return self.algorithm.foreign(pod)
 
     def points(self, pod: Pod) -> Mapping[str, tuple[str, ...]]:  # noqa: ARG002
         """The predicates under ``filter``, in the order they run."""

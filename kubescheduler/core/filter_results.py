@@ -101,7 +101,7 @@ class FilterResults:
     known: Mask | None = None
     """(N,) bool: the nodes there are, where the release leaves some out of every list (1.4)."""
     coded: bool = False
-    """Whether the release gives a refused node a status with a code (1.20 on)."""
+    """Whether the release gives a refused node a status with a code (1.18 on)."""
     judged: Mask | None = None
     """(N,) bool: the nodes that Filter plugins were run on; None: all that are listed."""
     absent: Status | None = None
@@ -136,7 +136,7 @@ class FilterResults:
         return "" if self.pre_filter_rejection is None else self.pre_filter_rejection.message
 
     def statuses(self, among: Mask | None = None) -> dict[str, Status]:
-        """Node that was refused → its status; in legacy releases all are Unschedulable.
+        """Node that was refused → its status; the code counts for users only where ``coded``.
 
         among: (N,) bool, the rows that are wanted; extenders' are given all the same.
         """

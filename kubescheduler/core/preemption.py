@@ -35,7 +35,7 @@ from kubescheduler.core.preemption_choice import (
     steps_of,
 )
 from kubescheduler.core.preemption_memory import PreemptionMemory
-from kubescheduler.core.preemption_rules import PreemptionRules
+from kubescheduler.core.preemption_rules import PreemptionRules, itself_if_nominated
 from kubescheduler.core.preemption_trials import PreemptionAttempt, VictimRules, trials
 from kubescheduler.core.status import Code, Status
 from predicates.types import FitPredicate
@@ -122,7 +122,7 @@ def preempt(
     if not len(candidates):
         if faults:
             raise SchedulingError(f"preemption: {joined(faults)}")
-        fruitless = (pod,) if pod.nominated_node_name and rules.fruitless_clears else ()
+        fruitless = itself_if_nominated(pod) if rules.fruitless_clears else ()
         return Preemption(cleared=fruitless), _refused(rules, functools.partial(_nobody, search, rows))
     interested = [e for e in search.extenders if e.config.preempt_verb and e.is_interested(pod)]
     if interested:

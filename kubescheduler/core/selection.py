@@ -97,15 +97,6 @@ def nodes_to_find(nodes: int, percentage: int) -> int:
     return max(100, nodes * percentage // 100)
 
 
-def wanted_1_36(nodes: int, percentage: int) -> int:
-    """As ``nodes_to_find``, without a limit on the percentage. Upstream: 1.36 numFeasibleNodesToFind."""
-    if nodes < 100:
-        return nodes
-    if percentage <= 0:
-        percentage = max(5, 50 - nodes // 125)
-    return max(100, nodes * percentage // 100)
-
-
 # --- which nodes are looked at --------------------------------------------------------------------
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import random
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -102,6 +102,10 @@ class FrameworkEngine(msgspec.Struct, frozen=True, eq=False):
         """The KubeSchedulerConfiguration that it was made of."""
         return self.config.document
 
+    def foreign(self, pod: Pod) -> str:
+        """Why the release ignores a pod of another scheduler; empty when it is this one's."""
+        return _foreign(pod, [profile.scheduler_name for profile in self.config.profiles])
+
     def upstream_tie(self, rng: random.Random) -> TieBreak:
         """The release's own choice among equal totals."""
         return self.rules.upstream_tie(rng)
@@ -145,6 +149,11 @@ class FrameworkEngine(msgspec.Struct, frozen=True, eq=False):
             return self.flags.percentage_of_nodes_to_score
         configured = self.config.percentage_of_nodes_to_score if of_profile is None else of_profile
         return configured or (0 if self.flags.samples_by_default else ALL_NODES)
+
+
+def _foreign(pod: Pod, mine: Container[str]) -> str:
+    name = pod.spec.scheduler_name or DEFAULT_SCHEDULER_NAME
+    return "" if name in mine else f"profile not found for scheduler name {go_quote(name)}"
 
 
 class ProfiledScheduler(msgspec.Struct, frozen=True, eq=False):
@@ -211,9 +220,8 @@ class ProfiledScheduler(msgspec.Struct, frozen=True, eq=False):
         return any(name not in known for frame in self.profiles.values() for name in frame.instances)
 
     def foreign(self, pod: Pod) -> str:
-        """Why the release ignores a pod of another scheduler; empty when it is this one's."""
-        name = pod.spec.scheduler_name or DEFAULT_SCHEDULER_NAME
-        return "" if name in self.schedulers else f"profile not found for scheduler name {go_quote(name)}"
+        """See FrameworkEngine."""
+        return _foreign(pod, self.schedulers)
 
     def gate(self, pod: Pod) -> str:
         """Why the PreEnqueue plugins hold a pod back from being tried; empty when they do not."""
@@ -285,6 +293,10 @@ class ProfiledScheduler(msgspec.Struct, frozen=True, eq=False):
     def scores_on(self, pod: Pod, rows: IntArray) -> Decision:
         """See ``GenericScheduler.scores_on``; by the profile that the pod names."""
         return self.schedulers[pod.spec.scheduler_name or DEFAULT_SCHEDULER_NAME].scores_on(pod, rows)
+
+    def again(self, pod: Pod) -> Decision:
+        """See Decider; the pod is of one of the profiles."""
+        return self.schedulers[pod.spec.scheduler_name or DEFAULT_SCHEDULER_NAME].again(pod)
 
     def _given_up(self, pod: Pod, text: str) -> Decision:
         """The decision on a pod that was given up before any profile decided on it."""

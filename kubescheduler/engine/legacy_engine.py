@@ -12,6 +12,7 @@ import msgspec
 
 from algorithmprovider import DEFAULT_PROVIDER
 from clusterstate.errors import ConfigError, RegistryError, faults_at, nearest
+from clusterstate.objects import Pod
 from kubescheduler.config.config_text import read_policy_configmap
 from kubescheduler.config.policy_model import (
     Policy,
@@ -60,6 +61,10 @@ class LegacyEngine(msgspec.Struct, frozen=True, eq=False):
     def document(self) -> Mapping[str, Any]:
         """No component configuration."""
         return {}
+
+    def foreign(self, pod: Pod) -> str:
+        """See Algorithm."""
+        return self.algorithm.foreign(pod)
 
     def upstream_tie(self, rng: random.Random) -> TieBreak:
         """The release's own choice among equal totals."""

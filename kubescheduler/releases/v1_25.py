@@ -19,7 +19,6 @@ from kubescheduler.config.config_schema import V1, V1BETA2, V1BETA3
 from kubescheduler.config.format_1_36 import GONE, errors_1_25
 from kubescheduler.config.gates import ALPHA, BETA_OFF, ELSEWHERE_1_36, LOCKED
 from kubescheduler.core.extender_calls import note_1_36
-from kubescheduler.core.selection import wanted_1_36
 from kubescheduler.core.status import REJECTED_1_36
 from kubescheduler.extender.wire import as_told
 from kubescheduler.framework.contract.profile import Point
@@ -108,7 +107,6 @@ AS_LATER = edits.together(
         collect=collect_1_36,
         note=note_1_36,
         appends=False,
-        wanted=wanted_1_36,
         empties=True,
     ),
     edits.component(points=POINTS),

@@ -141,6 +141,8 @@ class SweepInputs(msgspec.Struct, frozen=True):
     """What to schedule, in order."""
     running: Mapping[str, Pod] = NOTHING_RUNS
     """``namespace/name`` → the pod as it runs, of those that are taken out first."""
+    notes: tuple[str, ...] = ()
+    """What was left out of the pods, and why."""
 
 
 class InputsReader:
@@ -187,11 +189,8 @@ def _read(case: Case, here: FileLocations, release: str) -> SweepInputs:
         asked = read_pods_to_place(pod_files, there, defaulting=defaulting, release=release, strictness=strictness)
     found = asked_pods(there, release, asked, running=case.options.running)
     each = taken_out(found.objects, found.pods)
-    return SweepInputs(tuple(each.objects), tuple(each.pods), each.running)
+    return SweepInputs(tuple(each.objects), tuple(each.pods), each.running, found.notes)
 
-
-DIGITS = 6
-"""Of shares, after the point."""
 
 Clock = Callable[[], float]
 """Seconds since any fixed moment."""
@@ -257,6 +256,7 @@ def _run(
         )
     engine = case_engine(case, contents, here, notes)
     inputs = _READER.inputs(case, contents)
+    notes += inputs.notes
     cache = cache_for(engine, inputs.objects)
     scheduler = engine.scheduler(cache, _tie_break(case, engine))
     track = Track(scheduler, case.options.preempt, moves=True, running=inputs.running)
@@ -281,7 +281,7 @@ def _run(
         "digest": hashlib.sha256(text.encode()).hexdigest(),
         ERROR: "",
     }
-    more: dict[str, Value] = {PLACEMENTS: text, SECONDS: round(seconds, DIGITS)}
+    more: dict[str, Value] = {PLACEMENTS: text, SECONDS: round(seconds, 6)}
     more |= {MOVED: sum(placements[key] != pod.node_name for key, pod in inputs.running.items())}
     more |= {PREEMPTIONS: track.preemptions, VICTIMS: len(track.evicted)}
     options = case.options

@@ -286,7 +286,7 @@ def to_compare(  # noqa: PLR0913
     given = None if shared is None or pods is None else attempt(problems, pods_of, pods, shared, *releases, **asked)
     found = None
     if there is not None and (running or given is not None):
-        found = attempt(problems, asked_pods, there, there.release, given, running=running)
+        found = attempt(problems, asked_pods, there, there.release, given, running=running, option="defaulting=False")
     if found is None or problems:
         raise ConfigError(problems)
     note(found.notes)

@@ -178,7 +178,7 @@ MANIFEST = "kind: Pod\nmetadata: {name: x}"
         (
             "compare",
             {"release": "1.20"},
-            "there is no pod to compare; running pods are compared where running asks for them",
+            "there is no pod to compare",
         ),
         ("drain", {"nodes": ["a"]}, "no controller (use force: true to override): default/web"),
         ("drain", {"nodes": ["a"], "surge": 1, "shape": {"cpu": 1}}, "say order: true as well"),

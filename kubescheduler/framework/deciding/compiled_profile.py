@@ -40,12 +40,10 @@ class Compiled(msgspec.Struct, frozen=True, eq=False):
     own_scores: Mapping[str, Any]
     weights: Mapping[str, int]
     keeps: bool = False
-    """Whether every plugin works over columns, and all nodes are scored, by nobody else; worked out from the others."""
+    """Whether every plugin works over columns, and some score; worked out from the others."""
 
     def __post_init__(self) -> None:
-        algorithm = self.algorithm
-        every = algorithm.percentage_of_nodes_to_score >= 100 and not algorithm.extenders
-        msgspec.structs.force_setattr(self, "keeps", every and not self.has_custom and bool(self.scores))
+        msgspec.structs.force_setattr(self, "keeps", not self.has_custom and bool(self.scores))
 
     @property
     def rules(self) -> tuple[FitPredicate | PriorityConfig, ...]:

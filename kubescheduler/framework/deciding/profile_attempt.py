@@ -350,12 +350,12 @@ class ProfileAttempt(Attempt, eq=False, kw_only=True):
             "from_kept_ranking": self.by_hint and found,
         }
         if rejected is not None and self.thorough:
-            fields["verdicts"], fields["idle"] = self._own_words(passed, len(passed.listed))
+            fields["verdicts"], fields["idle"] = self._own_words(passed)
         return fields
 
-    def _own_words(self, passed: Filtered, rows: int) -> tuple[Any, Any]:
+    def _own_words(self, passed: Filtered) -> tuple[Any, Any]:
         """(verdicts, what PreFilter plugins say of single nodes): a plugin that rejects the pod is not run on nodes."""
-        everywhere = np.ones(rows, np.bool_)
+        everywhere = np.ones(len(passed.listed), np.bool_)
         assert self.filtering is not None
         said = {
             name: dict.fromkeys(pre.answer.reasons, everywhere)

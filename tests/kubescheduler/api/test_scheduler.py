@@ -186,6 +186,26 @@ def test_no_node_no_binding() -> None:
         scheduler.bind(scheduler.decide(pod("web", cpu=9)))
 
 
+@pytest.mark.parametrize("percentage", [40, 100])
+@pytest.mark.parametrize("release", ["1.4", "1.16", "1.20", "1.36"])
+def test_a_node_that_filled_up_meanwhile_is_refused(release: str, percentage: int) -> None:
+    """Also where the scheduler would not look at it now; what is asked for that does not move where it looks next."""
+    cluster = Cluster(release=release)
+    for at in range(300):
+        cluster = cluster.node(f"n{at:03}", cpu=4)
+    schedulers = [Scheduler(cluster, percentage_of_nodes_to_score=percentage) for _ in range(2)]
+    hosts = []
+    for scheduler in schedulers:
+        old = scheduler.decide(pod("old", cpu=3))
+        there = {"kubernetes.io/hostname": str(old.host)}
+        scheduler.bind(scheduler.decide(pod("new", cpu=3, node_selector=there)))
+        if scheduler is schedulers[0]:
+            with pytest.raises(ClusterStateError, match=f"no longer fits {old.host}: .*Insufficient cpu"):
+                scheduler.bind(old)
+        hosts.append(scheduler.decide(pod("next", cpu=3)).host)
+    assert hosts[0] == hosts[1]
+
+
 def test_run_places_what_is_pending_in_the_queues_order() -> None:
     """The pod with the higher priority comes first; each decision is in the answer."""
     cluster = Cluster().node("a", cpu=2).pod("low", cpu=2).pod("high", cpu=2, priority=10)
