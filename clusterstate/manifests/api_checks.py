@@ -11,7 +11,7 @@ pkg/apis/resource/validation.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -219,7 +219,9 @@ def toleration(given: Given) -> Iterator[Fault]:
 def is_canonical(text: str) -> bool:
     """Whether it is a whole number of 64 bits as it is written. Upstream: content.IsDecimalInteger."""
     digits = text.removeprefix("-")
-    return digits.isascii() and digits.isdecimal() and str(int(text)) == text and -(2**63) <= int(text) < 2**63
+    if not (digits.isascii() and digits.isdecimal() and len(digits) < 20):
+        return False
+    return str(int(text)) == text and -(2**63) <= int(text) < 2**63
 
 
 def taint(given: Given) -> Iterator[Fault]:
@@ -619,8 +621,6 @@ class Differences(msgspec.Struct, frozen=True):
     """Whether the numbers in the status of a budget are checked: in policy/v1 (1.21), not in v1beta1."""
     checks_values: bool = False
     """Whether the values that selectors ask for have to be values of labels."""
-    claims: bool = False
-    """Whether pods have ResourceClaims."""
 
 
 def label_errors(text: str, called: str) -> Iterator[str]:
@@ -661,7 +661,7 @@ def checks_of(differs: Differences) -> Checks:
                 shown="{{{}, {}}}",
             ),
             unique("volumes", "name", place=".name", shown="{}"),
-            *((pod_claims,) if differs.claims else ()),
+            pod_claims,
         ),
         "Container": (named("name", label),),
         "Volume": (named("name", label),),
@@ -725,9 +725,19 @@ CHECKS_1_36 = checks_of(
         ),
         counts=True,
         checks_values=True,
-        claims=True,
     )
 )
+
+
+OF_FIELDS: Mapping[Check, str] = {pod_resources: "resources", pod_claims: "resourceClaims", gates: "schedulingGates"}
+"""Check of a pod's spec → the field that it is about, of those in ``clusterstate.manifests.unread``."""
+
+
+def checks_of_read(checks: Checks, unread: Container[str]) -> Checks:
+    """Without those of fields that the release does not look at: it drops them before anything is checked."""
+    if not checks:
+        return checks
+    return {**checks, "PodSpec": tuple(check for check in checks["PodSpec"] if OF_FIELDS.get(check) not in unread)}
 
 
 # --- asking them -----------------------------------------------------------------------------

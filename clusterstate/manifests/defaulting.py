@@ -13,8 +13,8 @@ import msgspec
 
 from clusterstate.errors import DecodeError, nearest
 from clusterstate.manifests.decode import Manifest
-from clusterstate.manifests.fields import Fields
-from clusterstate.manifests.kinds import KINDS, SPEC
+from clusterstate.manifests.fields import Fields, is_stored
+from clusterstate.manifests.kinds import KINDS, PREFERRED, REQUIRED, SPEC
 from clusterstate.objects import EXACT_COUNT, NO_RESOURCES, PriorityClass
 from clusterstate.quantity import format_quantity, quantity_or_none
 from clusterstate.usage import CPU, MEMORY, as_asked, as_limited, is_hugepage_resource, is_pod_level, pod_requests
@@ -97,7 +97,7 @@ def default_manifest(manifest: Manifest) -> Manifest:
         manifest = _filled(manifest, "volumeBindingMode", "Immediate")
     if kind == "PersistentVolume":
         manifest = _volume(manifest)
-    if kind == "Pod":
+    if kind == "Pod" and not is_stored(manifest):
         manifest = _with_label_keys(manifest)
     return _changed(_at(manifest, "metadata", lambda meta: _metadata(kind, meta)), _BY_KIND)
 
@@ -209,7 +209,8 @@ def _request(request: Manifest) -> Any:
 
 def _count(ask: Manifest) -> Manifest:
     """No devices at all are one. Upstream: SetDefaults_ExactDeviceRequest."""
-    none = ask.get("count") == 0 and ask.get("allocationMode") in (None, "", EXACT_COUNT)
+    count = ask.get("count")
+    none = type(count) is int and count == 0 and ask.get("allocationMode") in (None, "", EXACT_COUNT)
     return {**ask, "count": 1} if none else ask
 
 
@@ -310,15 +311,11 @@ def _toleration(key: str) -> dict[str, Any]:
     return {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": TOLERATION_SECONDS}
 
 
-REQUIRED, PREFERRED = (
-    "requiredDuringSchedulingIgnoredDuringExecution",
-    "preferredDuringSchedulingIgnoredDuringExecution",
-)
 OPERATORS = {"matchLabelKeys": "In", "mismatchLabelKeys": "NotIn"}
 
 
 def _with_label_keys(manifest: Manifest) -> Manifest:
-    """A pod; an affinity term that names label keys selects by the pod's own values of them.
+    """A new pod; an affinity term that names label keys selects by the pod's own values of them.
 
     Upstream: 1.36 pod strategy, applyMatchLabelKeysAndMismatchLabelKeys.
     """

@@ -492,8 +492,9 @@ def _suits(claim: PersistentVolumeClaim, selector: Matcher | None, volume: Persi
 
 def free_volume(claim: PersistentVolumeClaim, volumes: Iterable[PersistentVolume]) -> PersistentVolume | None:
     """The volume that a claim gets which waits for no pod: one that is reserved for it, else the smallest that will do;
-    None: there is none. Upstream: the binder's findBestMatchForClaim."""
-    large = [volume for volume in volumes if could_hold(claim, volume)]
+    None: there is none. Of volumes with as few access modes as there are. Upstream: the binder's findByClaim."""
+    modes = set(claim.access_modes)
+    large = [volume for volume in volumes if could_hold(claim, volume) and modes <= set(volume.access_modes)]
     for volume in large:
         if is_reserved(claim, volume):
             return volume
@@ -502,7 +503,7 @@ def free_volume(claim: PersistentVolumeClaim, volumes: Iterable[PersistentVolume
     except SelectorError:
         return None
     free = (volume for volume in large if _is_free(volume, claim_class(claim)) and _suits(claim, selector, volume))
-    return min(free, key=lambda volume: volume.storage, default=None)
+    return min(free, key=lambda volume: (len(volume.access_modes), volume.storage), default=None)
 
 
 def _shape(claim: PersistentVolumeClaim, rules: BindingRules) -> Hashable:

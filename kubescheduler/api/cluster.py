@@ -709,4 +709,5 @@ def _copies(manifest: Manifest, name: str, taken: Set[str], count: int) -> list[
 
 def stays_on_node(pod: Pod) -> bool:
     """Whether the pod belongs to its node, as those of a DaemonSet do, and is not made anew elsewhere."""
-    return any(owner.controller and owner.kind in ("DaemonSet", "Node") for owner in pod.metadata.owner_references)
+    owner = pod.metadata.controller
+    return owner is not None and owner.kind in ("DaemonSet", "Node")

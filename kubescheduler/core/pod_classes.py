@@ -220,7 +220,8 @@ class CheckState(Remembered):
     """One predicate's verdict on all rows for pods that are alike to it.
 
     failing: (N,) bool, any reason or error; None when no row fails. erring: some row has an error.
-    unresolvable: (N,) bool, the failing rows that taking pods away cannot mend, None when there is none. skipped: the rule has nothing to say this time.
+    unresolvable: (N,) bool, the failing rows that taking pods away cannot mend, None when there is none.
+    skipped: the rule has nothing to say this time.
     """
 
     def __init__(self, predicate: FitPredicate, info: PodInfo) -> None:

@@ -28,6 +28,7 @@ import msgspec
 
 import algorithmprovider
 from clusterstate.errors import ConfigError, nearest
+from clusterstate.manifests.api_checks import checks_of_read
 from clusterstate.manifests.unread import FIELDS
 from kubescheduler.releases.names import TAKEN_BACK
 
@@ -118,7 +119,8 @@ class Release(msgspec.Struct, frozen=True, eq=False):
         Raises ConfigError for gates that the release does not know.
         """
         every = self.gates.parse(gates) if isinstance(gates, str) else self.gates.resolve(gates or {})
-        return attrs.evolve(self.accepted(every), unread=self._unread(every))
+        accepted, unread = self.accepted(every), self._unread(every)
+        return attrs.evolve(accepted, checks=checks_of_read(accepted.checks, unread), unread=unread)
 
     def _unread(self, gates: Mapping[str, bool]) -> Mapping[str, str]:
         """Of a field nobody looks at its parts are not told apart."""

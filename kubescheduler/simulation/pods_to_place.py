@@ -68,8 +68,8 @@ class PodsToPlace(msgspec.Struct, frozen=True):
 
 def daemon_set_of(pod: Pod) -> str | None:
     """The name of the DaemonSet that a pod belongs to; None for any other pod."""
-    owners = (owner.name for owner in pod.metadata.owner_references if owner.controller and owner.kind == DAEMON_SET)
-    return next(owners, None)
+    owner = pod.metadata.controller
+    return owner.name if owner is not None and owner.kind == DAEMON_SET else None
 
 
 def joined(objects: Iterable[ClusterObject], accompanying: Iterable[ClusterObject]) -> list[ClusterObject]:

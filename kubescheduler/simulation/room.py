@@ -66,7 +66,7 @@ class Room(Shown, msgspec.Struct, frozen=True, eq=False):
     def _of_pod(self, text: str) -> str:
         """A text about a copy, by the name of the pod that was asked about."""
         name = "" if self.stopped is None else self.stopped.pod.metadata.name
-        return re.sub(rf"(?<![\w.]){re.escape(name)}(?![\w.])", self.pod.metadata.name, text) if name else text
+        return re.sub(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])", self.pod.metadata.name, text) if name else text
 
     @property
     def unlooked(self) -> str:

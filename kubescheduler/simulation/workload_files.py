@@ -96,7 +96,7 @@ class WorkloadReader:
     @property
     def notes(self) -> list[str]:
         """What was left out, and what was found in manifests that are judged with ``warn``."""
-        return [*notes_on(self._unknown), *self._warnings, *self._claims.notes]
+        return [*dict.fromkeys((*notes_on(self._unknown), *self._warnings, *self._claims.notes))]
 
     def run(self) -> None:
         """Reads the manifests: pods, controllers by their templates, and nodes that come and go."""
@@ -398,7 +398,7 @@ def _clashes(workload: Workload, cluster: Iterable[ClusterObject], *, running: b
     known = {pod.key: pod.node_name for pod in there if not running}
     pods = list(workload.pods())
     for pod in {pod.key: pod for pod in pods if pod.key in known}.values():
-        owner = next((each for each in pod.metadata.owner_references if each.controller), None)
+        owner = pod.metadata.controller
         named = "" if owner is None else f"{owner.kind} {pod.metadata.namespace}/{owner.name}"
         of = f"{named}: its pod {pod.metadata.name}" if named else f"Pod {pod.key}: it"
         yield f"{of} already runs on {known[pod.key]}; rename it, or remove it from the cluster"

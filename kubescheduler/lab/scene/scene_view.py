@@ -122,8 +122,8 @@ def pod_entry(pod: Pod) -> dict[str, Any]:
 
 def owner_of(pod: Pod) -> str:
     """``ReplicaSet web``: the controller; empty where there is none."""
-    owners = (f"{owner.kind} {owner.name}" for owner in pod.metadata.owner_references if owner.controller)
-    return next(owners, "")
+    owner = pod.metadata.controller
+    return "" if owner is None else f"{owner.kind} {owner.name}"
 
 
 MOST_PODS_OF_NODE = 40

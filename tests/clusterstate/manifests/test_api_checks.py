@@ -102,7 +102,7 @@ IN_SPECS: dict[str, tuple[dict[str, Any], str]] = {
             f'tolerations[0].value: Invalid value: "{value}": must be a valid decimal integer in canonical form, of 64 '
             "bits",
         )
-        for value in ("abc", "06", "", "+5", "-0", str(2**63))
+        for value in ("abc", "06", "", "+5", "-0", str(2**63), "9" * 5000)
     },
     "negative": (
         asking({"cpu": "-500m"}),

@@ -13,14 +13,12 @@ from hypothesis import strategies as st
 
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.defaulting import (
-    PREFERRED,
-    REQUIRED,
     admit_pod,
     default_manifest,
     derived_uid,
     global_default_of,
 )
-from clusterstate.manifests.kinds import encode_object
+from clusterstate.manifests.kinds import PREFERRED, REQUIRED, encode_object
 from clusterstate.objects import ObjectMeta, PriorityClass
 from tests.support.strategies import EVERY_KIND
 
@@ -252,7 +250,7 @@ def test_admission_twice_is_once(data: st.DataObject) -> None:
 def bare_pod(group: dict[str, Any], labels: dict[str, str] | None = None) -> dict[str, Any]:
     return {
         "kind": "Pod",
-        "metadata": {"name": "p", "namespace": "default", "uid": "u", "labels": labels or {"app": "web", "rev": "2"}},
+        "metadata": {"name": "p", "namespace": "default", "labels": labels or {"app": "web", "rev": "2"}},
         "spec": {"containers": [], "affinity": {"podAntiAffinity": group}},
     }
 
@@ -286,9 +284,11 @@ def test_label_keys_become_requirements(group: dict[str, Any], expected: list[An
 
 
 def test_filling_twice_changes_nothing() -> None:
-    """What an API server stored is taken as it is."""
+    """What an API server stored is taken as it is, also where the pod has other labels since."""
     once = default_manifest(bare_pod({REQUIRED: [{**SAME_APP, "matchLabelKeys": ["rev"]}]}))
     assert default_manifest(once) == once
+    relabelled = {**once, "metadata": {**once["metadata"], "labels": {"app": "web", "rev": "3"}}}
+    assert selectors(relabelled) == [[IN_REV]]
 
 
 def asking(requests: dict[str, str] | None = None, limits: dict[str, str] | None = None, **more: Any) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from clusterstate.manifests.api_checks import refused
 from clusterstate.manifests.decode import Decoder, Item
 from clusterstate.manifests.fields import BY_ORIGIN
 from clusterstate.manifests.unread import FIELDS
@@ -140,3 +141,12 @@ def test_running_pods(field: str) -> None:
 def test_fields_beside_annotations() -> None:
     """1.4 has annotations for them; manifests of later releases are read by their fields there, so no note is true."""
     assert not unread("1.4") & {"affinity", "initContainers", "tolerations"}
+
+
+@pytest.mark.parametrize("release", ["1.16", "1.25", "1.28", "1.33"])
+def test_what_is_not_read_is_not_checked(release: str) -> None:
+    """Its API server drops it before it checks anything."""
+    spec = {"containers": [], "resourceClaims": [{"name": "g"}], "resources": {"limits": {"ephemeral-storage": "1"}}}
+    accepted = release_named(release).accepted_values()
+    assert refused("Pod", {"kind": "Pod", "spec": spec}, accepted.checks) == []
+    assert len(refused("Pod", {"kind": "Pod", "spec": spec}, release_named("1.36").accepted_values().checks)) == 2

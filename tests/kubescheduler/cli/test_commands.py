@@ -201,6 +201,7 @@ def completed(*words: str) -> list[str]:
             id="values of a gate",
         ),
         pytest.param(("compare", "--old", "rel"), ["release="], id="keys of a scheduler"),
+        pytest.param(("compare", "-o", "json", "-o", "json", "--old", "rel"), ["release="], id="after an option twice"),
         pytest.param(("compare", "--new", "release=1.2"), [f"release=1.2{at}" for at in range(10)], id="releases"),
         pytest.param(
             ("sweep", "--config-spec", "release=1.16,provider=C"),

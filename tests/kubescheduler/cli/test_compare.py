@@ -55,6 +55,7 @@ What now:
 - to accept what differs: --tolerate could-have-been
 """
 
+GATED = "kind: Pod\nmetadata: {name: p}\nspec: {schedulingGates: [{name: quota}], containers: [{name: c}]}\n"
 FOREIGN = "kind: Pod\nmetadata: {name: other}\nspec: {schedulerName: other, containers: [{name: c}]}\n"
 
 
@@ -375,6 +376,15 @@ def test_running_pods_that_cannot_be_picked(compare: Run, arguments: list[str], 
         ),
         pytest.param(
             FOREIGN, ["--pods", "pods.yaml", "--new", "release=1.20", "--steps"], "left out: default/other", id="steps"
+        ),
+        *(
+            pytest.param(
+                GATED,
+                ["--pods", "pods.yaml", "--old", "release=1.35", "--new", "release=1.36", *more],
+                "none is tried\nerror: waiting for scheduling gates: [quota]",
+                id=f"gated{''.join(more)}",
+            )
+            for more in ([], ["--steps"])
         ),
     ],
 )

@@ -498,6 +498,23 @@ USUAL = storage_class("usual", "Immediate", "true")
             id="the smallest that will do",
         ),
         pytest.param(
+            [
+                static_volume("shared", "1Gi", accessModes=["ReadWriteOnce", "ReadWriteMany"]),
+                static_volume("one", "9Gi"),
+            ],
+            {"storageClassName": ""},
+            {},
+            "one",
+            id="with the fewest access modes",
+        ),
+        pytest.param(
+            [static_volume("free", "1Gi"), static_volume("other", "9Gi", accessModes=["ReadOnlyMany"], **RESERVED)],
+            {"storageClassName": ""},
+            {},
+            "free",
+            id="reserved in another mode",
+        ),
+        pytest.param(
             [static_volume("free", "1Gi"), static_volume("reserved", "9Gi", **RESERVED)],
             {"storageClassName": ""},
             {},

@@ -282,7 +282,11 @@ def test_one_value_is_not_the_last_of_several(kubescheduler: Run, folder: Path) 
     """What was said first is not passed over in silence; options that are repeatable take all."""
     said = kubescheduler(*BASES["schedule"], "--release", "1.20", "--release", "1.36")
     said.refused("--release is given 2 times and takes one value\nSee 'kubescheduler schedule --help' for usage.\n")
+    kubescheduler("--settings", "a.toml", "--settings", "b.toml", *BASES["schedule"]).refused(
+        "--settings is given 2 times"
+    )
     assert kubescheduler(*BASES["compare"], "--new", "release=1.36").status in (0, 1)
+    assert "Usage:" in kubescheduler("schedule", "--release", "1.20", "--release", "1.36", "--help").out
 
 
 @pytest.mark.parametrize(
