@@ -164,12 +164,13 @@ class Files:
         assert captured.out, captured.err
         return status, json.loads(captured.out)
 
-    def refused(self, *args: str) -> None:
-        """Holds that nothing is compared, as no scheduler tries the pod."""
+    def refused(self, message: str, *args: str) -> None:
+        """Holds that nothing is compared, as no scheduler tries the pod, for what it says."""
         assert run([*args, "-o", "json"]) == 2
         captured = self.capture.readouterr()
         assert captured.out == ""
-        assert "which no scheduler here tries" in captured.err
+        assert "error: there is no pod to compare" in captured.err
+        assert message in captured.err
 
     def by_schedule(self) -> Answer:
         [item] = self.command("schedule", self.cluster, "--pod", self.pod, *self.flags)["items"]
@@ -179,10 +180,9 @@ class Files:
         keys = {"policy_file": "policy", "config_file": "config", "feature_gates": "feature-gates"}
         text = ",".join(f"{keys.get(key, key)}={str(value).replace(',', ';')}" for key, value in self.fields.items())
         arguments = ("compare", self.cluster, "--pods", self.pod, "--old", text, "--new", text)
-        if (
-            self.given.pod["spec"].get("schedulerName") == FOREIGN and self.given.release != "1.4"
-        ):  # an annotation there
-            self.refused(*arguments)
+        answer = self.by_schedule()
+        if answer.host is None and (FOREIGN in answer.message or GATE in answer.message):
+            self.refused(answer.message, *arguments)
             return
         status, document = self.ran(*arguments)
         [pod] = document["pods"]

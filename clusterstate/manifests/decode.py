@@ -24,10 +24,9 @@ from clusterstate.manifests.quick_reading import (
     PodReader,
     ReadPod,
     SharedImages,
-    names_label_keys,
     spec_of_text,
 )
-from clusterstate.manifests.unread import UnreadFields
+from clusterstate.manifests.unread import UnreadFields, names_label_keys
 from clusterstate.objects import (
     ClusterObject,
     LabelSelector,
@@ -254,9 +253,6 @@ T = TypeVar("T", bound=Hashable)
 
 NO_CHECKS: Checks = {}
 
-MATCH_LABEL_KEYS = b"atchLabelKeys"
-"""In the JSON of an affinity term that names labels of the pod itself: matchLabelKeys or mismatchLabelKeys."""
-
 
 class PodDecoder:
     """The short way for pods, and the tables of what objects share."""
@@ -298,7 +294,7 @@ class PodDecoder:
     def finish(self, read: ReadPod) -> Pod | None:
         """A pod that was read, with its spec and what its API server fills in; None when that has a fault."""
         spec = self._spec(read.spec)
-        if spec is None or (not read.metadata.uid and self._drops(spec)):
+        if spec is None or (not read.metadata.uid and (self._drops(spec) or names_label_keys(spec))):
             return None
         return read.pod(self._metadata(read.metadata), spec)
 
@@ -318,8 +314,6 @@ class PodDecoder:
         if self._checks and refused_spec(spec, self._checks):
             return None
         if self._prepare is not None:
-            if (MATCH_LABEL_KEYS in text or b"\\" in text) and names_label_keys(spec.get("affinity")):
-                return None
             try:
                 spec = self._prepare({"apiVersion": "v1", "kind": "Pod", "spec": spec})["spec"]
             except DecodeError:

@@ -379,14 +379,14 @@ def _is_running(read: ReadPod) -> bool:
 
 
 def _is_settled(text: bytes) -> bool:
-    """Whether nothing but its node can be missing: no fault, no class without a priority, no keys of labels."""
+    """Whether nothing but its node can be missing: no fault, no class without a priority."""
     faults: list[str] = []
     try:
         spec = spec_of_text(text)
         SPEC.read(Fields(spec, faults))
     except (msgspec.MsgspecError, DecodeError, TypeError, UnicodeDecodeError, RecursionError):
         return False
-    if faults or names_label_keys(spec.get("affinity")):
+    if faults:
         return False
     return spec.get("priority") is not None or not spec.get("priorityClassName")
 
@@ -395,16 +395,6 @@ def spec_of_text(text: bytes) -> dict[str, Any]:
     """What decoding reads of a spec, from its JSON. Raises msgspec.MsgspecError for what it cannot hold."""
     found: dict[str, Any] = msgspec.json.decode(text)
     return found
-
-
-def names_label_keys(affinity: Any) -> bool:
-    """Whether a term may name labels of the pod itself; a server of 1.36 then fills in what follows from their values,
-    so that pods with one spec can end up with several.
-    """
-    if isinstance(affinity, dict):
-        own = affinity.get("matchLabelKeys") or affinity.get("mismatchLabelKeys")
-        return bool(own) or any(map(names_label_keys, affinity.values()))
-    return isinstance(affinity, list) and any(map(names_label_keys, affinity))
 
 
 UNREADABLE: ResourceList = FrozenMap()

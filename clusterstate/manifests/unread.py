@@ -40,6 +40,11 @@ def _terms(spec: PodSpec) -> Iterator[PodAffinityTerm]:
             yield from (weighted.term for weighted in group.preferred)
 
 
+def names_label_keys(spec: PodSpec) -> bool:
+    """Whether a term selects by labels of the pod itself: API servers add their values to a new pod's selectors."""
+    return any(term.match_label_keys or term.mismatch_label_keys for term in _terms(spec))
+
+
 def _in_terms(*keys: str) -> tuple[tuple[str, ...], ...]:
     return tuple(
         ("affinity", kind, *steps, key)
@@ -60,11 +65,7 @@ FIELDS: Mapping[str, PodField] = {
         _in_terms("namespaceSelector"),
         stays=True,
     ),
-    "affinity.matchLabelKeys": PodField(
-        lambda spec: any(term.match_label_keys or term.mismatch_label_keys for term in _terms(spec)),
-        _in_terms("matchLabelKeys", "mismatchLabelKeys"),
-        stays=True,
-    ),
+    "affinity.matchLabelKeys": PodField(names_label_keys, _in_terms("matchLabelKeys", "mismatchLabelKeys"), stays=True),
     "initContainers": PodField(lambda spec: bool(spec.init_containers)),
     "initContainers.restartPolicy": PodField(
         lambda spec: any(container.restart_policy for container in spec.init_containers),
