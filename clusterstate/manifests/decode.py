@@ -259,13 +259,16 @@ class PodDecoder:
 
     def __init__(
         self,
-        prepare: Callable[[Manifest], Manifest] | None,
+        prepare: Prepare | None,
         checks: Checks = NO_CHECKS,
-        drops: Callable[[PodSpec], bool] = lambda _: False,
+        unread: UnreadFields | None = None,
     ) -> None:
-        """What an API server refuses (``checks``), and may drop of a pod that it has not stored, is unusual."""
+        """What an API server refuses (``checks``), and may drop of a pod that it has not stored, is unusual.
+
+        unread: is shown each spec that is new.
+        """
         self._prepare = prepare
-        self._drops = drops
+        self._unread = unread or UnreadFields({}, drops=False)
         self._checks = checks
         self._reader = PodReader()
         self._specs: dict[bytes, PodSpec] = {}
@@ -293,21 +296,17 @@ class PodDecoder:
 
     def finish(self, read: ReadPod) -> Pod | None:
         """A pod that was read, with its spec and what its API server fills in; None when that has a fault."""
-        spec = self._spec(read.spec)
-        if spec is None or (not read.metadata.uid and (self._drops(spec) or names_label_keys(spec))):
+        spec = self._specs.get(read.spec) or self._spec(read.spec)
+        if spec is None or (not read.metadata.uid and (self._unread.drops(spec) or names_label_keys(spec))):
             return None
         return read.pod(self._metadata(read.metadata), spec)
 
     def _spec(self, text: bytes) -> PodSpec | None:
-        found = self._specs.get(text)
-        if found is None:
-            try:
-                found = self._new_spec(text)
-            except (msgspec.MsgspecError, TypeError, UnicodeDecodeError, RecursionError):
-                return None
-            if found is not None:
-                remember(self._specs, text, found)
-        return found
+        try:
+            found = self._new_spec(text)
+        except (msgspec.MsgspecError, TypeError, UnicodeDecodeError, RecursionError):
+            return None
+        return None if found is None else remember(self._specs, text, found)
 
     def _new_spec(self, text: bytes) -> PodSpec | None:
         spec = spec_of_text(text)
@@ -320,7 +319,13 @@ class PodDecoder:
                 return None
         faults: list[str] = []
         decoded = SPEC.read(Fields(spec, faults))
-        return None if faults else self.share(decoded)
+        return None if faults else self._shared_spec(decoded)
+
+    def _shared_spec(self, spec: PodSpec) -> PodSpec:
+        shared = self.share(spec)
+        if shared is spec:
+            self._unread.look_at(spec)
+        return shared
 
     def _metadata(self, meta: ObjectMeta) -> ObjectMeta:
         if self._prepare is None or (meta.namespace and meta.uid):
@@ -339,7 +344,7 @@ class PodDecoder:
         return msgspec.structs.replace(
             pod,
             metadata=meta,
-            spec=self.share(pod.spec),
+            spec=self._shared_spec(pod.spec),
             conditions=self.share(pod.conditions),
             grants=self.share(pod.grants),
             manifest=manifest,
@@ -415,7 +420,7 @@ class Decoder:
         self._strictness = strictness
         self._unread = UnreadFields(strictness.accepted.unread, drops=prepare is not None)
         checks = strictness.accepted.checks if strictness.refused != "ignore" else {}
-        self._pods = PodDecoder(prepare, checks, self._unread.drops)
+        self._pods = PodDecoder(prepare, checks, self._unread)
         self._pods_pass = None if strictness == LENIENT else self._is_known_throughout
         self._judges_stored = strictness.stored != "ignore"
         self.warnings: list[str] = []
@@ -434,8 +439,8 @@ class Decoder:
         if item.notes:
             self.warnings += item.notes
         obj = self._decode_item(item, keep_manifest=keep_manifest)
-        if isinstance(obj, Pod) and (names := self._unread.left(obj, item.source)):
-            self.warnings += self._unread.notes(names, item.source)
+        if self._unread.left and isinstance(obj, Pod) and id(obj.spec) in self._unread.left:
+            self.warnings += self._unread.notes(self._unread.left[id(obj.spec)][1], item.source)
         return obj
 
     def _decode_item(self, item: Item, *, keep_manifest: bool) -> ClusterObject:

@@ -15,7 +15,7 @@ import msgspec
 
 from clusterstate.manifests.fields import is_stored
 from clusterstate.manifests.kinds import PREFERRED, REQUIRED
-from clusterstate.objects import EphemeralVolume, Pod, PodAffinityTerm, PodSpec, TopologySpreadConstraint
+from clusterstate.objects import EphemeralVolume, PodAffinityTerm, PodSpec, TopologySpreadConstraint
 
 
 class PodField(msgspec.Struct, frozen=True):
@@ -97,9 +97,10 @@ class UnreadFields:
         """why: name → why nobody looks at it. drops: whether manifests come to an API server."""
         self._why = why
         self._dropped = {name: FIELDS[name] for name in why if FIELDS[name].dropped and drops}
-        self._left = {name: FIELDS[name].has for name in why if not FIELDS[name].stays}
+        self._counted = {name: FIELDS[name].has for name in why if not FIELDS[name].stays}
         self._told: set[tuple[str, str]] = set()
-        self._seen: dict[tuple[str, int], PodSpec] = {}
+        self.left: dict[int, tuple[PodSpec, list[str]]] = {}
+        """Id → a spec, and the names of what it has that no rule looks at, of each that has some."""
 
     def drops(self, spec: PodSpec) -> bool:
         """Whether something may be dropped of a pod that somebody wrote."""
@@ -118,13 +119,10 @@ class UnreadFields:
             names += [] if spec is before else [name]
         return ({**manifest, "spec": spec} if names else manifest), names
 
-    def left(self, pod: Pod, source: str) -> list[str]:
-        """The names of what a pod of a file has that no rule looks at; nothing for a spec that was seen in the file."""
-        seen = (source, id(pod.spec))
-        if not self._left or seen in self._seen:
-            return []
-        self._seen[seen] = pod.spec
-        return [name for name, has in self._left.items() if has(pod.spec)]
+    def look_at(self, spec: PodSpec) -> None:
+        """Notes what no rule looks at in a spec that is new."""
+        if names := [name for name, has in self._counted.items() if has(spec)]:
+            self.left[id(spec)] = spec, names
 
     def notes(self, names: list[str], source: str) -> Iterator[str]:
         """What is to be said of names found in a file, and was not said yet."""

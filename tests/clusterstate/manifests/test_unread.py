@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from clusterstate.manifests.api_checks import refused
 from clusterstate.manifests.decode import Decoder, Item
 from clusterstate.manifests.fields import BY_ORIGIN
-from clusterstate.manifests.unread import FIELDS
+from clusterstate.manifests.unread import FIELDS, PodField
 from clusterstate.objects import Pod, PodSpec
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.releases.names import RELEASE_NAMES
@@ -82,6 +83,18 @@ def test_each_is_noted_once_for_a_file(release: str, given: str) -> None:
     shown = {name if " " in name else f"spec.{name}" for name in names}
     notes = [note.partition(" of pods ignored: ")[0] for note in reads.warnings]
     assert sorted(notes) == sorted(f"{source}: {name}" for source in "ab" for name in shown)
+
+
+def test_a_spec_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading fifty pods of one spec costs no more than reading one."""
+    seen: list[PodSpec] = []
+    monkeypatch.setitem(FIELDS, "overhead", PodField(lambda spec: bool(seen.append(spec) or spec.overhead)))
+    reads = decoder("1.15")
+    for at in range(50):
+        text = json.dumps(pod(f"p{at}", uid=f"u{at}")).encode()
+        reads.decode_item(Item("ab"[at % 2], msgspec.Raw(text), kind="Pod", api_version="v1"))
+    assert len(seen) == 1
+    assert sum("overhead" in note for note in reads.warnings) == 2
 
 
 @pytest.mark.parametrize(
