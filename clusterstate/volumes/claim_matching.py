@@ -355,12 +355,15 @@ def attributes_fault(claim: PersistentVolumeClaim) -> str | None:
     )
 
 
+CouldHold = Callable[[PersistentVolumeClaim, PersistentVolume], bool]
+
+
 class BindingRules(msgspec.Struct, frozen=True):
     """How a release matches claims with volumes, where releases differ."""
 
     class_of: ClassOf
     """The class under which it lists a volume."""
-    could_hold: Callable[[PersistentVolumeClaim, PersistentVolume], bool]
+    could_hold: CouldHold
     """Whether a claim could be bound to a volume, whoever has it."""
     compile: Callable[[LabelSelector | None], Matcher] = compile_selector
     """Compiles the selector of a claim."""
@@ -490,11 +493,13 @@ def _suits(claim: PersistentVolumeClaim, selector: Matcher | None, volume: Persi
     return modes and (selector is None or selector(volume.metadata.labels))
 
 
-def free_volume(claim: PersistentVolumeClaim, volumes: Iterable[PersistentVolume]) -> PersistentVolume | None:
+def free_volume(
+    claim: PersistentVolumeClaim, volumes: Iterable[PersistentVolume], holds: CouldHold
+) -> PersistentVolume | None:
     """The volume that a claim gets which waits for no pod: one that is reserved for it, else the smallest that will do;
     None: there is none. Of volumes with as few access modes as there are. Upstream: the binder's findByClaim."""
     modes = set(claim.access_modes)
-    large = [volume for volume in volumes if could_hold(claim, volume) and modes <= set(volume.access_modes)]
+    large = [volume for volume in volumes if holds(claim, volume) and modes <= set(volume.access_modes)]
     for volume in large:
         if is_reserved(claim, volume):
             return volume

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, Self
 from clusterstate.cache import TERMINATED
 from clusterstate.cluster_objects import KEPT, ClusterObjects
 from clusterstate.errors import ConfigError, DecodeError
-from clusterstate.manifests.decode import Decoder, Item
+from clusterstate.manifests.decode import Item
 from clusterstate.manifests.fields import Judgement, Strictness, strictness_of
 from clusterstate.objects import ClusterObject, Node, Pod, PriorityClass
 from kubescheduler import manifest_builders
@@ -584,8 +584,8 @@ class Cluster(CopiedAsItself):
             raise DecodeError(f"{name} is no pod")
         return [found]
 
-    def _with(self, given: Given, progress: Progress | None = None) -> Self:
-        """With more; every fault at once."""
+    def _with(self, given: Given, progress: Progress | None = None, *, meets: bool = True) -> Self:
+        """With more; every fault at once. meets: with what controllers make for it."""
         try:
             entries, notes = self._decoded(given, progress)
         except UnreadableManifests as error:
@@ -593,7 +593,7 @@ class Cluster(CopiedAsItself):
             raise error.with_references(there) from error
         out = self._of(self._entries.added(entries), notes, entries)
         out._daemon_sets += tuple(item for item in given.items if kind_of(item) == "DaemonSet")
-        if self._defaulting:
+        if self._defaulting and meets:
             out = out._met(entries)
         named = {entry.obj.node_name for entry in entries if isinstance(entry.obj, Pod)}
         lost = any(name and out._entries.find(("Node", name)) is None for name in named)
@@ -603,14 +603,14 @@ class Cluster(CopiedAsItself):
 
     def _met(self, entries: Sequence[Entry]) -> Self:
         """With what controllers make of claims, and for pods, that somebody has just written."""
-        made = met_claims((entry.obj for entry in entries), lambda: self)
+        release = release_named(self._release)
+        made = met_claims((entry.obj for entry in entries), lambda: self, release)
         out = self.with_accompanying((obj, None) for obj in made) if made else self
         new = [entry for entry in entries if is_new(entry.obj)]
         if not new:
             return out
         problems: list[str] = []
-        filling = release_named(self._release).filling.others
-        controllers = ClaimControllers(lambda: out, Decoder(prepare=filling), problems)
+        controllers = ClaimControllers(lambda: out, release, problems)
         claimed: dict[Key, Entry] = {}
         for entry in new:
             assert isinstance(entry.obj, Pod)
@@ -666,31 +666,31 @@ class Cluster(CopiedAsItself):
         """As ``_changed``, with what becomes of claims when the pods among these end; those that are edited come
         again under their names."""
         objects = self._beside_pods()
-        claims: dict[Key, Any] = {}
+        after: dict[Key, Any] = {}
         for kind, name in changes:
             pod = self._known(kind, name).obj
             if not isinstance(pod, Pod):
                 continue
             again = [] if changes[kind, name] is None else made_for(pod, pod, objects)[1]
-            for before, now in [*given_back(pod, objects), *((None, claim) for claim in again)]:
+            for before, now in [*given_back(pod, objects), *((None, obj) for obj in again)]:
                 objects.take(before) if now is None else objects.put(now)
-                claims[key_of(before if now is None else now)] = now
-        gone = {key: None for key, now in claims.items() if now is None}
-        left = [now for now in claims.values() if now is not None]
-        out = self._changed({**changes, **gone})
-        return out.replaced(left) if left else out
+                after[key_of(before if now is None else now)] = now
+        gone = {key: None for key, now in after.items() if now is None}
+        return self._changed({**changes, **gone}).with_accompanying((now, None) for now in after.values() if now)
 
     def _claimed(self, model: Pod, copies: Iterable[Manifest]) -> Self:
         """With copies of a pod, and what controllers make for each if they did for that one."""
-        objects, out = self._beside_pods(), self.add(copies)
+        objects, out = self._beside_pods(), self._with(found_in(list(copies)), meets=False)
         edits: dict[Key, Edit | None] = {}
-        claims: list[ClusterObject] = []
+        new: list[ClusterObject] = []
         for copy in out.pods[len(self.pods) :]:
             pod, made = made_for(model, copy, objects)
-            claims += made
+            for obj in made:
+                objects.put(obj)
+            new += made
             if made:
                 edits[key_of(copy)] = partial(with_claims_of, before=model, now=pod)
-        return out._changed(edits).with_accompanying((claim, None) for claim in claims) if edits else out
+        return out._changed(edits).with_accompanying((obj, None) for obj in new) if edits else out
 
     def _beside_pods(self) -> ClusterObjects:
         """Everything but nodes and pods."""

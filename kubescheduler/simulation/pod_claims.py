@@ -16,7 +16,7 @@ import msgspec
 
 from clusterstate.cluster_objects import ClusterObjects
 from clusterstate.devices.resource_claims import is_extended, is_reserved_for, without_consumer
-from clusterstate.errors import DecodeError, SchedulingError
+from clusterstate.errors import DecodeError
 from clusterstate.manifests.decode import Decoder, Manifest, identity
 from clusterstate.manifests.defaulting import derived_uid
 from clusterstate.manifests.fields import describe
@@ -36,18 +36,19 @@ from clusterstate.objects import (
     StorageClass,
 )
 from clusterstate.podinfo import controller_of
-from clusterstate.volumes.claim_matching import free_volume
+from clusterstate.volumes.claim_matching import NOT_PROVISIONED, could_hold, could_hold_1_36, free_volume
 from clusterstate.volumes.claims import (
     BIND_COMPLETED_ANNOTATION,
-    NO_PROVISIONER,
+    CLASS_ANNOTATION,
     SELECTED_NODE_ANNOTATION,
     WAIT_FOR_FIRST_CONSUMER,
     bound_to,
     claim_class,
     provisioned,
-    waits_for_consumer,
 )
+from kubescheduler.releases.release import Release
 
+ATTRIBUTES_GATE = "VolumeAttributesClass"
 DEFAULT_CLASS = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
 NO_CLASSES = (
     "no StorageClass is known: volumes for claims that controllers make are taken to be there, for any node to reach"
@@ -101,30 +102,39 @@ def ephemeral_claims(pod: Pod) -> Iterator[tuple[str, Manifest]]:
 class Storage:
     """The volumes and classes of one cluster, for claims that are new."""
 
-    def __init__(self, objects: Iterable[ClusterObject]) -> None:
+    def __init__(self, objects: Iterable[ClusterObject], release: Release | None = None) -> None:
+        """release: that of the controllers. A volume has to be of a claim's attributes class where its gate is on."""
+        gated = release is None or release.gates.resolve({}).get(ATTRIBUTES_GATE)
+        self._holds = could_hold_1_36 if gated else could_hold
         self.classes: dict[str, StorageClass] = {}
-        self._volumes: dict[str, PersistentVolume] = {}
+        self.volumes: dict[str, PersistentVolume] = {}
         for obj in objects:
             if isinstance(obj, StorageClass):
                 self.classes[obj.metadata.name] = obj
             elif isinstance(obj, PersistentVolume):
-                self._volumes[obj.metadata.name] = obj
+                self.volumes[obj.metadata.name] = obj
 
     def met(self, claim: PersistentVolumeClaim) -> Sequence[Any]:
         """The claim, last, with its class; before it the volume that it is bound to, if it need not wait for a pod."""
-        if claim.storage_class_name is None and (default := self._default_class()):
+        named = claim.storage_class_name is not None or CLASS_ANNOTATION in claim.metadata.annotations
+        if not named and (default := self._default_class()):
             claim = msgspec.structs.replace(claim, storage_class_name=default)
         cls = self.classes.get(claim_class(claim))
         if cls is not None and cls.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER:
             return (claim,)
-        if (volume := free_volume(claim, self._volumes.values())) is not None:
+        if (volume := free_volume(claim, self.volumes.values(), self._holds)) is not None:
             found = bound_to(volume, claim)
-        elif cls is not None and cls.provisioner not in ("", NO_PROVISIONER):
+        elif cls is not None and cls.provisioner not in NOT_PROVISIONED:
             found = provisioned(claim, cls)
         else:
             return (claim,)
-        self._volumes[found[0].metadata.name] = found[0]
+        self.volumes[found[0].metadata.name] = found[0]
         return found
+
+    def made(self, claim: PersistentVolumeClaim) -> Sequence[Any]:
+        """The same of a claim that a controller makes: where no class is known, there is a volume for it."""
+        found = self.met(claim)
+        return found if len(found) > 1 or self.classes else provisioned(claim)
 
     def _default_class(self) -> str:
         """The class of a claim that names none, the newest of several; empty for none."""
@@ -136,13 +146,15 @@ class Storage:
         return max(marked, default=("", ""))[1]
 
 
-def met_claims(written: Iterable[ClusterObject], there: Callable[[], Iterable[ClusterObject]]) -> list[Any]:
+def met_claims(
+    written: Iterable[ClusterObject], there: Callable[[], Iterable[ClusterObject]], release: Release
+) -> list[Any]:
     """What becomes of claims that somebody has written, before any pod uses them; a claim that says its phase has met
     its controller. there: everything, asked for when it is needed."""
     new = [obj for obj in written if isinstance(obj, PersistentVolumeClaim) and not (obj.phase or obj.volume_name)]
     if not new:
         return []
-    storage = Storage(there())
+    storage = Storage(there(), release)
     return [obj for claim in new if (found := storage.met(claim)) != (claim,) for obj in found]
 
 
@@ -156,10 +168,19 @@ def is_new(obj: ClusterObject) -> bool:
 class ClaimControllers:
     """Of one cluster. made: what they have made. notes: what they took for granted."""
 
-    def __init__(self, cluster: Callable[[], Iterable[ClusterObject]], decoder: Decoder, problems: list[str]) -> None:
-        """cluster: what is there, asked for when it is needed. decoder: of claims. problems: gets their faults."""
+    def __init__(
+        self,
+        cluster: Callable[[], Iterable[ClusterObject]],
+        release: Release,
+        problems: list[str],
+        *,
+        defaulting: bool = True,
+    ) -> None:
+        """cluster: what is there, asked for when it is needed. problems: gets the faults of claims. defaulting: an API
+        server of the release fills them in."""
         self._cluster = cluster
-        self._decoder = decoder
+        self._release = release
+        self._decoder = Decoder(prepare=release.filling.others if defaulting else None)
         self._problems = problems
         self.made: list[ClusterObject] = []
         self.notes: list[str] = []
@@ -170,7 +191,7 @@ class ClaimControllers:
 
     @cached_property
     def _storage(self) -> Storage:
-        return Storage(self._there.values())
+        return Storage(self._there.values(), self._release)
 
     def claimed(self, pod: Pod, source: str) -> Pod:
         """A new pod, with the claims that its ephemeral volumes and templates of ResourceClaims ask for. source: the
@@ -186,10 +207,9 @@ class ClaimControllers:
         claim = self._decoded(manifest, where)
         if not isinstance(claim, PersistentVolumeClaim) or not self._is_new(claim):
             return
-        *volumes, claim = self._storage.met(claim)
-        if not volumes and not self._storage.classes:
+        *volumes, claim = self._storage.made(claim)
+        if volumes and not self._storage.classes and volumes[0].metadata.name not in self._storage.volumes:
             self._note(NO_CLASSES)
-            *volumes, claim = provisioned(claim)
         elif not volumes and (named := claim_class(claim)) and named not in self._storage.classes:
             self._note(f"StorageClass {named} is not there: claims of it that controllers make stay unbound")
         self.made += (*volumes, claim)
@@ -264,9 +284,9 @@ def given_back(pod: Pod, objects: ClusterObjects) -> Iterator[tuple[Any, Any]]:
 def made_for(pod: Pod, new: Pod, objects: ClusterObjects) -> tuple[Pod, list[Any]]:
     """(a new pod like another, the claims that controllers make for it), as those that were made for the other alone.
 
-    objects: with the claims of the other pod. A volume claim whose class waits for a pod gets a volume anew. Claims of
-    a StatefulSet's pod are made where the new one has another name; under the same name it has those that are there.
-    The claim for extended resources is the scheduler's to make.
+    objects: with the claims of the other pod. A volume claim gets a volume anew, which stands before it where its class
+    waits for no pod. Claims of a StatefulSet's pod are made where the new one has another name; under the same name it
+    has those that are there. The claim for extended resources is the scheduler's to make.
     """
     names: dict[str | None, str] = {}
     made: list[Any] = []
@@ -277,10 +297,11 @@ def made_for(pod: Pod, new: Pod, objects: ClusterObjects) -> tuple[Pod, list[Any
             made.append(attrs.evolve(claim, metadata=metadata, allocation=None, reserved_for=(), device_statuses=()))
     for own in _own_volume_claims(pod, objects):
         metadata = _owned(own.metadata, _moved(own.metadata.name, pod, new), new)
-        made.append(_fresh_volume_claim(own, metadata, objects))
+        made += _fresh_volume_claim(own, metadata, objects)
     for own in _set_claims(pod, objects) if pod.metadata.name != new.metadata.name else ():
         name = f"{own.metadata.name.removesuffix(pod.metadata.name)}{new.metadata.name}"
-        made.append(_fresh_volume_claim(own, msgspec.structs.replace(own.metadata, name=name, uid=""), objects))
+        uid = derived_uid(CLAIM, own.metadata.namespace, name)
+        made += _fresh_volume_claim(own, msgspec.structs.replace(own.metadata, name=name, uid=uid), objects)
         volumes = (
             msgspec.structs.replace(volume, claim_name=name)
             if isinstance(volume, ClaimVolume) and volume.claim_name == own.metadata.name
@@ -355,19 +376,20 @@ def _set_claims(pod: Pod, objects: ClusterObjects) -> list[PersistentVolumeClaim
     return [claim for claim in found if claim is not None]
 
 
-def _fresh_volume_claim(
-    claim: PersistentVolumeClaim, metadata: ObjectMeta, objects: ClusterObjects
-) -> PersistentVolumeClaim:
-    """One that is bound at once keeps the volume of the one before: nobody knows where else it would be made."""
-    try:
-        waits = waits_for_consumer(claim_class(claim), objects)
-    except SchedulingError:
-        waits = False
-    if not waits:
-        return msgspec.structs.replace(claim, metadata=metadata)
+def _fresh_volume_claim(claim: PersistentVolumeClaim, metadata: ObjectMeta, objects: ClusterObjects) -> Sequence[Any]:
+    """As ``Storage.made``. A volume that is made is where that of the claim before was: nobody knows where else."""
     kept = FrozenMap({key: value for key, value in metadata.annotations.items() if key not in CHOSEN})
     metadata = msgspec.structs.replace(metadata, annotations=kept)
-    return msgspec.structs.replace(claim, metadata=metadata, volume_name="", phase="Pending")
+    fresh = msgspec.structs.replace(claim, metadata=metadata, volume_name="", phase="Pending")
+    cls = objects.storage_classes.get(claim_class(fresh))
+    if cls is not None and cls.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER:
+        return (fresh,)
+    volumes, before = objects.persistent_volumes, objects.persistent_volumes.get(claim.volume_name)
+    *made, fresh = Storage((*objects.storage_classes.values(), *volumes.values())).made(fresh)
+    if before is not None:
+        same = before.node_affinity
+        made = [v if v.metadata.name in volumes else msgspec.structs.replace(v, node_affinity=same) for v in made]
+    return (*made, fresh)
 
 
 def _owns(pod: Pod, metadata: ObjectMeta) -> bool:

@@ -8,7 +8,7 @@ from typing import IO, Any
 import msgspec
 
 from clusterstate.errors import DecodeError, attempt
-from clusterstate.manifests.decode import Decoder, Item
+from clusterstate.manifests.decode import Item
 from clusterstate.manifests.fields import STRICT, Strictness
 from clusterstate.objects import ClusterObject, Pod, PriorityClass
 from kubescheduler.releases.daemon_controllers import DaemonController
@@ -133,19 +133,21 @@ def pods_in(  # noqa: PLR0913
     """
     controllers = [item for item in items if _makes_pods(item)]
     written = [item for item in items if not _makes_pods(item)]
-    filling = release_named(release).filling if defaulting else None
+    of_release = release_named(release)
     if classes is None:
         classes = [obj for obj in cluster or () if isinstance(obj, PriorityClass)]
-    found = decode_pods(written, problems, classes, filling, strictness)
+    found = decode_pods(written, problems, classes, of_release.filling if defaulting else None, strictness)
     both = list(zip(found.objects, found.items, strict=True))
     accompanying: list[ReadObject] = [(obj, item) for obj, item in both if not isinstance(obj, Pod)]
     if defaulting:
         written_here = [obj for obj, _ in accompanying]
-        accompanying += ((obj, None) for obj in met_claims(written_here, lambda: joined(cluster or (), written_here)))
+        met = met_claims(written_here, lambda: joined(cluster or (), written_here), of_release)
+        accompanying += ((obj, None) for obj in met)
     claims = ClaimControllers(
         lambda: joined(cluster or (), (obj for obj, _ in accompanying)),
-        Decoder(prepare=None if filling is None else filling.others),
+        of_release,
         problems,
+        defaulting=defaulting,
     )
     pods = [claims.claimed(obj, item.source) for obj, item in both if isinstance(obj, Pod)]
     if cluster is not None and (fault := swapped(found.objects, cluster)):

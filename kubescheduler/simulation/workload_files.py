@@ -76,7 +76,7 @@ class WorkloadReader:
         self._items = [(item, _manifest(item)) for item in items]
         self._cluster = cluster
         self._classes = {cls.metadata.name: cls for cls in cluster if isinstance(cls, PriorityClass)}
-        self._filling = release.filling
+        self._release, self._filling = release, release.filling
         self._daemons = DaemonSets(release, daemons or release.daemons)
         self._defaulting = defaulting
         self._running = running
@@ -91,7 +91,9 @@ class WorkloadReader:
         self._traces: list[Arrival] = []
         self._made = 0
         self._plain = Decoder(prepare=release.filling.others if defaulting else None)
-        self._claims = ClaimControllers(lambda: [*self._cluster, *self._objects], self._plain, problems)
+        self._claims = ClaimControllers(
+            lambda: [*self._cluster, *self._objects], release, problems, defaulting=defaulting
+        )
 
     @property
     def notes(self) -> list[str]:
@@ -117,7 +119,7 @@ class WorkloadReader:
             elif manifest.get("kind") != "Pod":
                 self._add(decoder, Item(item.source, manifest, item.place, notes=item.notes))
         if self._defaulting:
-            self._objects += met_claims(self._objects, lambda: [*self._cluster, *self._objects])
+            self._objects += met_claims(self._objects, lambda: [*self._cluster, *self._objects], self._release)
         self._classes |= {obj.metadata.name: obj for obj in self._objects if isinstance(obj, PriorityClass)}
         admitted = self._filling.pods(self._classes)
         prepare = admitted if self._defaulting else None

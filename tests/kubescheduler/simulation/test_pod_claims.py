@@ -59,6 +59,12 @@ def local_volume(name: str, host: str) -> Manifest:
     return {"kind": "PersistentVolume", "metadata": {"name": name}, "spec": spec, "status": {"phase": "Available"}}
 
 
+def static_volume(name: str, storage: str, cls: str = "", **spec: Any) -> Manifest:
+    said = {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": storage}, "storageClassName": cls, **spec}
+    return {"kind": "PersistentVolume", "metadata": {"name": name}, "spec": said}
+
+
+USUAL = storage_class("usual", "Immediate", "true")
 LOCAL = storage_class("local", provisioner="kubernetes.io/no-provisioner")
 
 
@@ -399,6 +405,64 @@ def test_what_if_makes_ephemeral_volumes_anew() -> None:
     assert not claims(full.without_pod("one"))
 
 
+@pytest.mark.parametrize(
+    ("there", "own"),
+    [
+        pytest.param([storage_class("fast", "Immediate")], 3, id="made by the class"),
+        pytest.param([], 3, id="no class is known"),
+        pytest.param(
+            [
+                storage_class("fast", "Immediate", provisioner="kubernetes.io/no-provisioner"),
+                *(static_volume(name, "1Gi", "fast") for name in "uv"),
+            ],
+            2,
+            id="too few are there",
+        ),
+        pytest.param(
+            [
+                storage_class("fast", "Immediate", provisioner="kubernetes.io/no-provisioner"),
+                *(static_volume(name, "1Gi", "fast") for name in "uvwx"),
+            ],
+            3,
+            id="there already",
+        ),
+    ],
+)
+@pytest.mark.parametrize("scaled", [False, True])
+def test_each_pod_has_a_volume_of_its_own(there: list[Manifest], own: int, scaled: bool) -> None:
+    """Where its claim waits for no pod: copies share none, and none is made that nobody has."""
+    volume = {"name": "scratch", "ephemeral": {"volumeClaimTemplate": template("fast")}}
+    pod = {"kind": "Pod", "metadata": {"name": "one"}, "spec": {"containers": [{"name": "c"}], "volumes": [volume]}}
+    copies = [{**pod, "metadata": {"name": f"one-{number}"}} for number in (1, 2)]
+    one = cluster(*there, pod)
+    grown = one.scaled("one", 3) if scaled else one.add(copies)
+    volumes = claims(grown, "PersistentVolume")
+    held = {claim.volume_name: name for name, claim in claims(grown).items() if claim.volume_name}
+    assert len(held) == own
+    assert all(volumes[volume].claim_ref.name == name for volume, name in held.items())
+    assert sum(host is None for host in where(grown).values()) == 3 - own
+    assert len(volumes) == max(own, sum(each["kind"] == "PersistentVolume" for each in there))
+    again = claims(grown.bound("one", "a").unbound("one"))
+    assert again["one-scratch"].volume_name not in held
+
+
+@pytest.mark.parametrize(("release", "volume"), [("1.20", "plain"), ("1.36", "gold")])
+def test_attributes_of_volumes(release: str, volume: str) -> None:
+    """Count where the release knows them."""
+    gold = static_volume("gold", "9Gi", volumeAttributesClassName="gold")
+    claim = {"kind": "PersistentVolumeClaim", "metadata": {"name": "mine"}}
+    spec = {**ONE, "storageClassName": "", "volumeAttributesClassName": "gold"}
+    there = cluster(static_volume("plain", "2Gi"), gold, {**claim, "spec": spec}, release=release)
+    assert claims(there)["mine"].volume_name == volume
+
+
+def test_a_class_in_an_annotation() -> None:
+    """The default class is for claims that name none in either way."""
+    metadata = {"name": "mine", "annotations": {"volume.beta.kubernetes.io/storage-class": "late"}}
+    there = cluster(USUAL, storage_class("late"), {"kind": "PersistentVolumeClaim", "metadata": metadata, "spec": ONE})
+    assert (claims(there)["mine"].storage_class_name, claims(there)["mine"].volume_name) == (None, "")
+
+
 @pytest.mark.parametrize("release", ["1.16", "1.36"])
 def test_an_older_decision_is_bound_only_where_it_still_fits(release: str) -> None:
     """Whatever has been taken meanwhile: cpu, a volume, a device."""
@@ -467,13 +531,7 @@ def test_a_volume_is_where_its_node_is(release: str, keys: tuple[str, ...] | Non
     assert [record.node for record in again.pods] == ["a"]
 
 
-def static_volume(name: str, storage: str, cls: str = "", **spec: Any) -> Manifest:
-    said = {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": storage}, "storageClassName": cls, **spec}
-    return {"kind": "PersistentVolume", "metadata": {"name": name}, "spec": said}
-
-
 RESERVED: Manifest = {"claimRef": {"namespace": "default", "name": "mine"}}
-USUAL = storage_class("usual", "Immediate", "true")
 
 
 @pytest.mark.parametrize(
