@@ -21,7 +21,7 @@ from algorithmprovider.algorithms import ALGORITHMS_1_4
 from algorithmprovider.registry import Algorithms, Registry
 from docs.generate.plugin_tables import cell, code_link, plugin_tables, text_blocks
 from docs.generate.speed_tables import speed_tables
-from kubescheduler.cli import cli
+from kubescheduler.cli import cli, keys_of
 from kubescheduler.cli.releases import releases_document
 from kubescheduler.config.policy_model import POLICY
 from kubescheduler.engine.evaluate_protocol import evaluate
@@ -181,7 +181,7 @@ def settings() -> str:
         command = cli.get_command(context, name)
         assert command is not None, name
         options = [param for param in command.params if isinstance(param, click.Option)]
-        keys = ", ".join(f"`{str(option.name).replace('_', '-')}`" for option in options)
+        keys = ", ".join(f"`{keys_of(option)[0].replace('_', '-')}`" for option in options)
         rows += [f"| `[{name}]` | {keys} |"] if keys else []
     return "\n".join(rows)
 

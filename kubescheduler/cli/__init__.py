@@ -9,13 +9,16 @@ import importlib
 import os
 import sys
 from collections.abc import Iterable, Mapping
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 from kubescheduler import __version__
 from kubescheduler.cli.common_options import FOUND, file_option
 from kubescheduler.cli.help_groups import COMMAND_GROUPS, CheckedCommand, write_commands
+
+if TYPE_CHECKING:
+    from kubescheduler.cli.settings import Settings
 
 COMMANDS = {
     name: f"{__name__}.{'run_command' if name == 'run' else name}"
@@ -80,14 +83,19 @@ class LazyGroup(CheckedCommand, click.Group):
 
 
 def _options() -> dict[str, dict[str, click.Option]]:
-    """Command → its options by name, as a settings file spells them."""
+    """Command → its options by each name that a settings file may have: every spelling, and the argument's name."""
     context = click.Context(group := LazyGroup())
     commands = {name: group.get_command(context, name) for name in COMMANDS}
     return {
-        name: {str(p.name): p for p in command.params if isinstance(p, click.Option)}
+        name: {key: p for p in command.params if isinstance(p, click.Option) for key in (*keys_of(p), str(p.name))}
         for name, command in commands.items()
         if command is not None
     }
+
+
+def keys_of(option: click.Parameter) -> list[str]:
+    """An option's long spellings as a settings file has them, the first one first."""
+    return [each[2:].replace("-", "_") for each in option.opts if each.startswith("--")]
 
 
 def _settings(ctx: click.Context, path: str | None) -> None:
@@ -103,41 +111,53 @@ def _settings(ctx: click.Context, path: str | None) -> None:
     options = _options()
     settings = load_settings(path, Path.cwd(), COMMANDS)
     problems = check_settings(settings, options)
-    problems += _shapes(settings, options)
+    problems += _faults(settings, options)
     told: list[str] = []
     if path is None:
         command = ctx.invoked_subcommand or ""
-        refused, told = found_settings(command, settings, options.get(command, ()))
+        known = {key: str(option.name) for key, option in options.get(command, {}).items()}
+        refused, told = found_settings(command, settings, known)
         problems += refused
         ctx.meta[FOUND] = SETTINGS
     if problems:
         raise ConfigError(f"{file}: {problem}" for problem in problems)
     ctx.obj = str(file)
     ctx.default_map = {
-        command: {name: _value(options[command].get(name), value) for name, value in given.items()}
+        command: {
+            str(option.name): _value(option, value)
+            for part in reversed(given.maps)
+            for key, value in part.items()
+            if (option := options[command].get(key)) is not None
+        }
         for command, given in settings.items()
     }
     if told:
         click.echo(f"note: {SETTINGS}, found in this folder, sets {', '.join(told)}", err=True)
 
 
-def _shapes(settings: Mapping[str, Mapping[str, Any]], options: Mapping[str, Mapping[str, click.Option]]) -> list[str]:
-    """Settings that are lists or tables where an option takes one value, each once though it is set for all."""
+def _faults(settings: Settings, options: Mapping[str, Mapping[str, click.Option]]) -> list[str]:
+    """Settings that are lists or tables where an option takes one value, and options that one table has by two names;
+    each once though it is set for all."""
     from clusterstate.manifests.fields import describe
 
-    faults: dict[str, str] = {}
+    faults: dict[str, None] = {}
     for command, given in settings.items():
-        for name, value in given.items():
-            option = options[command].get(name)
-            several = value if isinstance(value, list) and option is not None and option.multiple else [value]
-            if option is not None and (wrong := [one for one in several if isinstance(one, list | dict)]):
-                faults.setdefault(name, f"{name}: must be one value, not {describe(wrong[0])}")
-    return list(faults.values())
+        for part in given.maps:
+            said: dict[click.Option, str] = {}
+            for key, value in part.items():
+                if (option := options[command].get(key)) is None:
+                    continue
+                several = value if isinstance(value, list) and option.multiple else [value]
+                if wrong := [one for one in several if isinstance(one, list | dict)]:
+                    faults[f"{key}: must be one value, not {describe(wrong[0])}"] = None
+                if said.setdefault(option, key) != key:
+                    faults[f"{key}: {command} has this option as {said[option]} already; leave out one"] = None
+    return list(faults)
 
 
-def _value(option: click.Option | None, value: Any) -> Any:
+def _value(option: click.Option, value: Any) -> Any:
     """A setting as click takes it from the command line: numbers as text, of an option that can be repeated a list."""
-    if option is None or option.is_flag:
+    if option.is_flag:
         return value
     several = value if option.multiple and isinstance(value, list) else [value]
     values = [str(one).lower() if isinstance(one, bool) else str(one) for one in several]
@@ -264,7 +284,7 @@ def _usage_problem(error: click.UsageError) -> str:
     context, param = error.ctx, getattr(error, "param", None)
     if context is None or param is None or context.get_parameter_source(param.name) != ParameterSource.DEFAULT_MAP:
         return error.format_message()
-    return f"{context.obj}: {context.command.name}.{param.name}: {error.message}"
+    return f"{context.obj}: {context.command.name}.{keys_of(param)[0]}: {error.message}"
 
 
 def unexpected_problem(error: Exception) -> str:

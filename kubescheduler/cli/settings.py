@@ -116,22 +116,23 @@ _NOT_ASKING = re.compile(r"(?:^|,)\s*extenders\s*=\s*(?:pass|replay\b)")
 _RECORDS = re.compile(r"(?:^|,\s*extenders\s*=|^extenders\s*=)\s*record\b")
 
 
-def found_settings(command: str, settings: Settings, known: Collection[str]) -> tuple[list[str], list[str]]:
+def found_settings(command: str, settings: Settings, known: Mapping[str, str]) -> tuple[list[str], list[str]]:
     """(why settings of a command are refused, the names of those that a reader of the answers has to know of).
 
     For a file that was only found: it may have come with a cluster's files, so it sets nothing that writes, runs or
-    asks anyone. known: the command's options; one that no table here has is refused.
+    asks anyone. known: key → the argument that the command's option fills; one that no table here has is refused.
     """
     refused, told = [], []
     for name, value in settings.get(command, {}).items():
-        if name not in known or not value:
+        filled = known.get(name, "")
+        if not filled or not value:
             continue
-        what = _RISKS.get(f"{command}.{name}") or _risk(name, value)
+        what = _RISKS.get(f"{command}.{filled}") or _risk(filled, value)
         if what:
             refused.append(
                 f"{name}: this {what}, and the file was only found in this folder; to allow it: --settings {FILE_NAME}"
             )
-        elif name not in _SHOWS:
+        elif filled not in _SHOWS:
             told.append(name.replace("_", "-"))
     return refused, told
 

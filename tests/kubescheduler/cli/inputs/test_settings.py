@@ -6,6 +6,7 @@ import pytest
 
 from clusterstate.errors import ConfigError
 from kubescheduler.cli.settings import check_settings, load_settings
+from tests.kubescheduler.cli.conftest import Run
 
 COMMANDS = ("schedule", "evaluate")
 KNOWN = {"schedule": {"release", "output", "tie_break"}, "evaluate": {"release"}}
@@ -72,3 +73,47 @@ def test_a_command_is_a_table(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         load_settings(None, tmp_path, COMMANDS)
     assert caught.value.problems == (f"{file}: schedule: expected a table [schedule]",)
+
+
+COMPARED = ("compare", "cluster.yaml", "--new", "release=1.20")
+NAMED: dict[str, tuple[str, tuple[str, ...], str]] = {
+    "node, of drain": ('[drain]\nnode = "n1"', ("drain", "cluster.yaml"), "1 node drained"),
+    "node, of outage": ('[outage]\nnode = ["n1"]', ("outage", "cluster.yaml"), "n1: 1 node"),
+    "shapes": (
+        '[nodes]\nshapes = "cluster.yaml"\nworkload = "pod.yaml"',
+        ("nodes", "cluster.yaml"),
+        "No node is needed",
+    ),
+    "pods": ('pods = "pod.yaml"', COMPARED, "0 of 1 pods"),
+    "another spelling": ('pod = "pod.yaml"', COMPARED, "0 of 1 pods"),
+    "the argument's name": ('[compare]\npod_files = "pod.yaml"', COMPARED, "0 of 1 pods"),
+    "from": ('[upgrade]\nfrom = "1.20"\npods = "pod.yaml"', ("upgrade", "cluster.yaml", "--to", "1.21"), "1.21"),
+    "seeds": ('[compare]\nseeds = 2\ntie-break = "upstream"\npods = "pod.yaml"', COMPARED, "0 of 1 pods"),
+    "as": ('[nodes]\nas = "planner"\nshapes = "cluster.yaml"', ("nodes", "cluster.yaml"), "nodes.as: 'planner'"),
+}
+
+
+@pytest.mark.parametrize(("lines", "command", "word"), NAMED.values(), ids=NAMED)
+def test_keys_are_names_of_options(
+    kubescheduler: Run, folder: Path, lines: str, command: tuple[str, ...], word: str
+) -> None:
+    """As they are typed, in each spelling, whatever the argument is called that they fill."""
+    (folder / "my.toml").write_text(lines)
+    found = kubescheduler("--settings", "my.toml", *command)
+    assert word in found.out + found.err, found
+
+
+def test_an_option_by_two_names(kubescheduler: Run, folder: Path) -> None:
+    """Two spellings in one table are a fault; a command's own goes before another spelling for all."""
+    (folder / "my.toml").write_text('[compare]\npods = "pod.yaml"\nworkload = "no.yaml"\n')
+    asked = ("--settings", "my.toml", "compare", "cluster.yaml", "--new", "release=1.20")
+    kubescheduler(*asked).refused("workload: compare has this option as pods already; leave out one")
+    (folder / "my.toml").write_text('workload = "no.yaml"\n[compare]\npods = "pod.yaml"\n')
+    assert kubescheduler(*asked).status == 0
+
+
+def test_a_fault_names_the_key(kubescheduler: Run, folder: Path) -> None:
+    """A value that the option does not take is told by its key."""
+    (folder / "my.toml").write_text('[compare]\nseeds = "many"\n')
+    asked = ("--settings", "my.toml", "compare", "cluster.yaml", "--pods", "pod.yaml", "--new", "release=1.20")
+    kubescheduler(*asked).refused("my.toml: compare.seeds: 'many' is not a valid integer")
