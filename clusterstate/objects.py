@@ -576,6 +576,8 @@ class PodDisruptionBudget(msgspec.Struct, frozen=True):
     min_available: int | str | None = None
     max_unavailable: int | str | None = None
     unhealthy_pod_eviction_policy: str = ""
+    is_counted: bool = True
+    """Whether it has a status: the disruption controller has counted its pods."""
 
 
 class Namespace(msgspec.Struct, frozen=True):

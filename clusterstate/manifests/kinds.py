@@ -445,6 +445,7 @@ POD_DISRUPTION_BUDGET = FieldTable(
         word("unhealthyPodEvictionPolicy"),
     ),
     at("status", integer("disruptionsAllowed", always=True), _DISRUPTED_PODS),
+    Inline("is_counted", lambda manifest: bool(manifest.data.get("status")), lambda _: {}),
 )
 
 # --- storage ---------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from clusterstate.cluster_objects import KEPT, ClusterObjects
 from clusterstate.errors import ConfigError, DecodeError
 from clusterstate.manifests.decode import Item
 from clusterstate.manifests.fields import Judgement, Strictness, strictness_of
-from clusterstate.objects import ClusterObject, Node, Pod, PriorityClass
+from clusterstate.objects import ClusterObject, Node, Pod, PodDisruptionBudget, PriorityClass
 from kubescheduler import manifest_builders
 from kubescheduler.core.results import CopiedAsItself
 from kubescheduler.engine.spec import filled_cache
@@ -163,8 +163,14 @@ class Cluster(CopiedAsItself):
 
     @property
     def objects(self) -> list[ClusterObject]:
-        """Every object, in order."""
-        return [entry.obj for entry in self._entries]
+        """Every object, in order; a disruption budget without a status has what its controller would count."""
+        out = [entry.obj for entry in self._entries]
+        if self._defaulting and any(type(obj) is PodDisruptionBudget and not obj.is_counted for obj in out):
+            from kubescheduler.planning.departures import counted_budgets
+
+            counted = counted_budgets(self._beside_pods(), self.pods)
+            return [counted.get(key_of(obj)[1], obj) if type(obj) is PodDisruptionBudget else obj for obj in out]
+        return out
 
     @property
     def nodes(self) -> list[Node]:

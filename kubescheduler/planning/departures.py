@@ -470,3 +470,11 @@ class Budgets:
             candidates = (kept for key in keys for kept in self._of_label.get(key, ()))
             known = self._known[namespace, labels] = tuple(kept for kept in candidates if kept.matcher(labels))
         return known
+
+
+def counted_budgets(objects: ClusterObjects, pods: Iterable[Pod]) -> dict[str, PodDisruptionBudget]:
+    """``namespace/name`` → the budget with what its controller allows, of each that somebody has written without a
+    status."""
+    budgets = Budgets(objects, pods)
+    found = zip(budgets, budgets.statuses(), strict=True)
+    return {key: msgspec.structs.replace(one, is_counted=True) for key, one in found if not one.is_counted}

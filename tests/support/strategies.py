@@ -120,7 +120,9 @@ CHOSEN: dict[type[Any], Callable[[], Strategy]] = {
     o.PersistentVolumeClaim: lambda: of_fields(o.PersistentVolumeClaim, storage=amounts),
     o.PodAffinity: lambda: of_fields(o.PodAffinity, "required", "preferred"),
     o.PodDisruptionBudget: lambda: of_fields(
-        o.PodDisruptionBudget, disrupted_pods=st.sets(texts, max_size=2).map(sorted).map(tuple)
+        o.PodDisruptionBudget,
+        disrupted_pods=st.sets(texts, max_size=2).map(sorted).map(tuple),
+        is_counted=st.just(True),
     ),
     o.PodGrants: lambda: of_fields(o.PodGrants).filter(lambda g: g.containers or g.pod),
     o.PodSpec: lambda: of_fields(

@@ -151,3 +151,35 @@ def _evicted(server: RealServer, namespace: str, name: str) -> int:
     except StatusError as error:
         return error.code
     return OK
+
+
+@pytest.mark.parametrize(
+    ("budget", "fills", "evicts"),
+    [
+        pytest.param({"spec": {"minAvailable": 1}}, True, "a", id="allows one"),
+        pytest.param({"spec": {"minAvailable": 2}}, True, "b", id="allows none"),
+        pytest.param({"spec": {"maxUnavailable": 1}}, True, "b", id="of pods without a controller"),
+        pytest.param({"spec": {"minAvailable": 1}, "status": {"disruptionsAllowed": 0}}, True, "b", id="has a status"),
+        pytest.param({"spec": {"minAvailable": 1}}, False, "b", id="taken as it is"),
+    ],
+)
+@pytest.mark.parametrize("release", ["1.16", "1.36"])
+def test_preemption_counts_budgets_that_are_written_without_a_status(
+    release: str, budget: dict[str, Any], fills: bool, evicts: str
+) -> None:
+    """As drain does: with the pods that are there when somebody asks."""
+    metadata = {"name": "web", "namespace": "default", "uid": "budget"}
+    spec = {**budget["spec"], "selector": {"matchLabels": {"app": "web"}}}
+    written = {**budget, "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": metadata, "spec": spec}
+    there = (
+        ks.Cluster(release=release, defaulting=fills).node("a", cpu=1).node("b", cpu=1).node("c", cpu=1).add(written)
+    )
+    for name, node, priority, app in (("1", "a", 1, "web"), ("2", "c", 9, "web"), ("3", "b", 2, "other")):
+        pod = ks.pod(name, node=node, cpu=1, priority=priority, labels={"app": app})
+        pod["metadata"] |= {"uid": name, "namespace": "default"}
+        there = there.add(pod)
+    asking = ks.pod("asking", cpu=1, priority=5)
+    asking["metadata"] |= {"uid": "asking", "namespace": "default"}
+    preemption = ks.Scheduler(there).decide(asking, preempt=True).preemption
+    assert preemption is not None
+    assert list(preemption.chosen) == [evicts]
