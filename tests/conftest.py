@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -21,6 +22,12 @@ gc.set_threshold(20_000)  # hundreds of modules and thousands of tests would be 
 # A shell that starts the tests in the background ignores SIGINT, and so would every process that they interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: tests wait a third of the time, for clocks, servers and browsers."""
+    return (os.cpu_count() or 1) + 1
 
 
 @pytest.fixture
