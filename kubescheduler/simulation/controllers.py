@@ -34,12 +34,13 @@ WITHOUT_DEFAULTS = frozenset({JOB, DAEMON_SET})
 """Kinds whose objects scheduling does not read; what their pods belong to does not spread them."""
 
 
+SUSPENDED = "is suspended"
 SOME_MINUTE = 30_000_000
 """Minutes since 1970, in 2027: when the Job of a CronJob is taken to be due. Nothing but its name shows it."""
 
 
 class Replicas(msgspec.Struct, frozen=True):
-    """count pods named ``<name>-0`` on, all like ``pod``, the manifest of the first."""
+    """count pods named ``<name>-<start>`` on, all like ``pod``, the manifest of the first."""
 
     name: str
     pod: Manifest
@@ -54,6 +55,10 @@ class Replicas(msgspec.Struct, frozen=True):
     claim_labels: Manifest = {}
     per_node: bool = False
     """One for each node that a DaemonSet's controller picks, whatever ``count`` says."""
+    start: int = 0
+    """The number of the first: a StatefulSet's ``spec.ordinals.start``."""
+    idle: str = ""
+    """Why there are none: ``is suspended``."""
 
 
 def is_controller(manifest: Manifest) -> bool:
@@ -69,7 +74,8 @@ def replicas_of(manifest: Manifest, problems: list[str]) -> Replicas | None:
 
     A Deployment's pods belong to a ReplicaSet of its name. A StatefulSet's come one after another unless its
     podManagementPolicy is Parallel. A Job's parallelism come at once, the rest as they finish. A CronJob's are those of
-    one of its jobs. Of a DaemonSet it is the pod as the template says it, which each node then gets in its own form.
+    one of its jobs. What is suspended makes none. Of a DaemonSet it is the pod as the template says it, which each node
+    then gets in its own form.
     """
     if manifest["kind"] == CRON_JOB:
         return _of_cron_job(manifest, problems)
@@ -96,14 +102,21 @@ def _of_template(manifest: Manifest, problems: list[str]) -> Replicas | None:
     if kind == JOB:
         return _of_job(metadata["name"], pod, spec, problems)
     count = _count(spec, "replicas", 1, problems)
+    idle = "" if count else "has 0 replicas"
     if kind != STATEFUL_SET:
-        return Replicas(metadata["name"], pod, count, count, "", owners)
+        return Replicas(metadata["name"], pod, count, count, "", owners, idle=idle)
     templates = _claim_templates(spec, problems)
     at_once, chain_on = (count, "") if spec.get("podManagementPolicy") == "Parallel" else (min(count, 1), ON_BINDING)
     selector = spec.get("selector")  # read with the set, which names its faults
     labels = selector.get("matchLabels") if isinstance(selector, Mapping) else None
     labels = labels if isinstance(labels, Mapping) else {}
-    return Replicas(metadata["name"], pod, count, at_once, chain_on, owners, templates, labels)
+    ordinals = spec.get("ordinals") or {}
+    if not isinstance(ordinals, Mapping):
+        problems.append(f"spec.ordinals: must be an object, not {describe(ordinals)}")
+        ordinals = {}
+    start = _count(ordinals, "start", 0, problems, "spec.ordinals")
+    pod = {**pod, "metadata": {**pod["metadata"], "name": f"{metadata['name']}-{start}"}}
+    return Replicas(metadata["name"], pod, count, at_once, chain_on, owners, templates, labels, start=start, idle=idle)
 
 
 def _unselected(kind: str, spec: Mapping[str, Any], template: Mapping[str, Any]) -> Iterator[str]:
@@ -138,14 +151,17 @@ def _claim_templates(spec: Mapping[str, Any], problems: list[str]) -> tuple[Mani
 def _of_job(name: str, pod: Manifest, spec: Mapping[str, Any], problems: list[str]) -> Replicas:
     parallelism = _count(spec, "parallelism", 1, problems)
     count = _count(spec, "completions", parallelism, problems)
-    return Replicas(name, pod, count, min(count, parallelism), ON_FINISH)
+    at_once = min(count, parallelism)
+    idle = "" if at_once else f"has {'completions' if parallelism else 'parallelism'} 0"
+    idle = SUSPENDED if _is_suspended(spec, problems) else idle
+    return Replicas(name, pod, 0 if idle else count, 0 if idle else at_once, ON_FINISH, idle=idle)
 
 
 def _of_cron_job(manifest: Manifest, problems: list[str]) -> Replicas | None:
     """The pods of one job, which has the CronJob's name."""
     spec = manifest.get("spec")
     template = spec.get("jobTemplate") if isinstance(spec, Mapping) else None
-    if not isinstance(template, Mapping):
+    if not isinstance(spec, Mapping) or not isinstance(template, Mapping):
         problems.append("spec.jobTemplate: missing; it says what the jobs are like")
         return None
     faults: list[str] = []
@@ -153,7 +169,10 @@ def _of_cron_job(manifest: Manifest, problems: list[str]) -> Replicas | None:
     job = {"apiVersion": "batch/v1", "kind": JOB, "metadata": metadata, "spec": template.get("spec")}
     found = replicas_of(job, faults)
     problems += (fault if fault.startswith("metadata.") else f"spec.jobTemplate.{fault}" for fault in faults)
-    return found if found is None else msgspec.structs.replace(found, pod=_of_numbered_job(found.pod))
+    if found is None:
+        return None
+    none = {"count": 0, "at_once": 0, "idle": SUSPENDED} if _is_suspended(spec, problems) else {}
+    return msgspec.structs.replace(found, pod=_of_numbered_job(found.pod), **none)
 
 
 def _of_numbered_job(pod: Manifest) -> Manifest:
@@ -163,14 +182,21 @@ def _of_numbered_job(pod: Manifest) -> Manifest:
     return {**pod, "metadata": {**pod["metadata"], "ownerReferences": owners}}
 
 
-def _count(spec: Mapping[str, Any], key: str, default: int, problems: list[str]) -> int:
+def _count(spec: Mapping[str, Any], key: str, default: int, problems: list[str], where: str = "spec") -> int:
     value = spec.get(key)
     if value is None:
         return default
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        problems.append(f"spec.{key}: must be a whole number from 0 on, not {describe(value)}")
+        problems.append(f"{where}.{key}: must be a whole number from 0 on, not {describe(value)}")
         return 0
     return value
+
+
+def _is_suspended(spec: Mapping[str, Any], problems: list[str]) -> bool:
+    value = spec.get("suspend") or False
+    if not isinstance(value, bool):
+        problems.append(f"spec.suspend: must be true or false, not {describe(value)}")
+    return value is True
 
 
 def _owner(manifest: Manifest, kind: str) -> Manifest:

@@ -160,12 +160,13 @@ def pods_in(  # noqa: PLR0913
 
         settings: dict[str, Any] = {"defaulting": defaulting, "release": release, "strictness": strictness}
         settings |= {"traces": traces, "name": name, "daemons": daemons, "running": True}
+        settings["needed"] = needed and not pods
         world = joined(cluster or (), (obj for obj, _ in accompanying))
         made, notes = attempt(problems, workload_in, controllers, [], world, **settings) or (made, notes)
     if problems:
         raise DecodeError(problems)
     accompanying += ((obj, None) for obj in (*claims.made, *made.accompanying()))
-    every_note = tuple(dict.fromkeys((*found.notes, *notes, *claims.notes)))
+    every_note = tuple(dict.fromkeys((*found.notes, *notes, *claims.notes, *made.left_to_come())))
     in_turn = {name: made.pods_of(name) for name, chain in made.chains.items() if chain.on == ON_BINDING}
     return PodsToPlace(pods, made.in_order(), tuple(accompanying), every_note, made.controllers, in_turn)
 

@@ -107,10 +107,21 @@ class Workload(msgspec.Struct, frozen=True):
         return [arrival.pod.key for arrival in every]
 
     def in_order(self) -> list[Pod]:
-        """Every pod that a scheduler decides on, in the order of arrival; those that wait for others are last."""
-        waiting = [arrival.pod for chain in self.chains.values() for arrival in chain.waiting]
+        """Every pod that a scheduler decides on while none finishes, in the order of arrival; those that come once
+        others have a node are last."""
+        chains = (chain for chain in self.chains.values() if chain.on == ON_BINDING)
+        waiting = [arrival.pod for chain in chains for arrival in chain.waiting]
         arrivals = sorted(self.arrivals, key=lambda arrival: arrival.at)
         return [*(arrival.pod for arrival in arrivals if not arrival.pod.node_name), *waiting]
+
+    def left_to_come(self) -> list[str]:
+        """A sentence on each Job of which more pods come as the first ones finish."""
+        chains = {name: len(chain.waiting) for name, chain in self.chains.items() if chain.on == ON_FINISH}
+        return [
+            f"{name}: {len(self.pods_of(name)) - more} of its pods run at a time; {more} more come as these finish"
+            for name, more in chains.items()
+            if more
+        ]
 
     def placed(self) -> list[Pod]:
         """The pods that come with a node: their controller has placed them."""

@@ -90,6 +90,8 @@ class WorkloadReader:
         self._chains: dict[str, tuple[str, list[tuple[Pod, Times]]]] = {}
         self._traces: list[Arrival] = []
         self._made = 0
+        self.idle: list[str] = []
+        """Of each controller that makes no pods why."""
         self._plain = Decoder(prepare=release.filling.others if defaulting else None)
         self._claims = ClaimControllers(
             lambda: [*self._cluster, *self._objects], release, problems, defaulting=defaulting
@@ -98,7 +100,7 @@ class WorkloadReader:
     @property
     def notes(self) -> list[str]:
         """What was left out, and what was found in manifests that are judged with ``warn``."""
-        return [*dict.fromkeys((*notes_on(self._unknown), *self._warnings, *self._claims.notes))]
+        return [*dict.fromkeys((*notes_on(self._unknown), *self.idle, *self._warnings, *self._claims.notes))]
 
     def run(self) -> None:
         """Reads the manifests: pods, controllers by their templates, and nodes that come and go."""
@@ -166,6 +168,9 @@ class WorkloadReader:
         first = self._decoded(decoder, Item(item.source, replicas.pod))
         if not isinstance(first, Pod):
             return
+        if replicas.idle:
+            namespace = first.metadata.namespace
+            self.idle.append(f"{manifest['kind']} {namespace}/{replicas.name} {replicas.idle}: it makes no pods")
         daemons = self._daemon_pods(decoder, item, replicas, first) if replicas.per_node else []
         self._made += len(daemons) or replicas.count
         if self._made > limit("pods"):
@@ -190,7 +195,7 @@ class WorkloadReader:
         self, decoder: Decoder, item: Item, replicas: Replicas, first: Pod, controller: Manifest
     ) -> list[Pod]:
         """All pods, in order; those of a StatefulSet with claims differ in their volumes."""
-        names = [f"{replicas.name}-{index}" for index in range(replicas.count)]
+        names = [f"{replicas.name}-{replicas.start + index}" for index in range(replicas.count)]
         if not replicas.claim_templates:
             pods = [first, *(renamed(first, name) for name in names[1:])][: replicas.count]
             return [self._claims.claimed(pod, item.source) for pod in pods]
@@ -369,10 +374,12 @@ def workload_in(  # noqa: PLR0913
     strictness: Strictness = BY_ORIGIN,
     daemons: DaemonController | None = None,
     running: bool = False,
+    needed: bool = True,
 ) -> tuple[Workload, list[str]]:
     """The workload of items that were read before and of traces; see ``read_workload``.
 
     problems: what is known to be wrong already; it is among the faults of the DecodeError. name: of all, in errors.
+    needed: that there is no pod is a fault.
     """
     objects = list(cluster)
     record = release_named(release)
@@ -386,9 +393,10 @@ def workload_in(  # noqa: PLR0913
     workload = reading.workload()
     workload = msgspec.structs.replace(workload, arrivals=(*waiting, *workload.arrivals))
     problems += _clashes(workload, objects, running=running)
-    if not (problems or workload.arrivals or workload.controllers):
+    if needed and not (problems or workload.arrivals or workload.controllers):
         fault = swapped((arrival.node for arrival in workload.nodes), objects)
-        fault = fault or "no pods in it; give pods, a controller with a pod template, or a .csv trace"
+        idle = f" ({'; '.join(reading.idle)})" if reading.idle else ""
+        fault = fault or f"no pods in it{idle}; give pods, a controller with a pod template, or a .csv trace"
         problems.append(f"{name}: {fault}")
     if problems:
         raise DecodeError(problems)

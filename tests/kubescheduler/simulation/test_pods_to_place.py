@@ -46,3 +46,25 @@ def test_a_pod_that_is_there_twice(tmp_path: Path) -> None:
     """Two pods of one name are a fault."""
     with pytest.raises(DecodeError, match="already in the same file"):
         read_pods_to_place([written(tmp_path / "a.json", manifest("a"), manifest("a"))], None)
+
+
+def made_by(kind: str, version: str, **spec: Any) -> dict[str, Any]:
+    """What makes pods called web-0 on."""
+    template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": "web"}, "spec": {**spec, "template": template}}
+
+
+def test_of_a_job_what_runs_at_a_time(tmp_path: Path) -> None:
+    """As nothing finishes while pods are placed, the others never come; a note says so."""
+    job = made_by("Job", "batch/v1", parallelism=2, completions=5)
+    found = read_pods_to_place([written(tmp_path / "a.json", job)], None)
+    assert [pod.metadata.name for pod in found.pods] == ["web-0", "web-1"]
+    assert found.notes == ("Job default/web: 2 of its pods run at a time; 3 more come as these finish",)
+
+
+def test_pods_beside_what_makes_none(tmp_path: Path) -> None:
+    """They are placed; a note says who makes none."""
+    job = made_by("Job", "batch/v1", suspend=True)
+    found = read_pods_to_place([written(tmp_path / "a.json", job, manifest("a"))], None)
+    assert [pod.metadata.name for pod in found.pods] == ["a"]
+    assert found.notes == ("Job default/web is suspended: it makes no pods",)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +137,39 @@ def test_how_many_pods_come_at_once(document: Any, first: int, later: int, on: s
     chains = list(workload.chains.values())
     assert [(chain.on, len(chain.waiting)) for chain in chains] == ([(on, later)] if on else [])
     assert all((arrival.chain != "") == bool(on) for arrival in workload.arrivals)
+
+
+def test_a_stateful_set_counts_from_its_ordinals_start() -> None:
+    """Its pods have the numbers from there on, those that wait too."""
+    workload, _ = workload_of(controller("StatefulSet", replicas=3, ordinals={"start": 5}))
+    assert [pod.metadata.name for pod in workload.pods()] == ["web-5", "web-6", "web-7"]
+
+
+CRON = {"schedule": "* * * * *", "jobTemplate": {"spec": {"template": controller("Job")["spec"]["template"]}}}
+IDLE: dict[str, tuple[dict[str, Any], str]] = {
+    "no replicas": (controller("Deployment", replicas=0), "Deployment default/web has 0 replicas"),
+    "a suspended Job": (controller("Job", "batch/v1", suspend=True, completions=3), "Job default/web is suspended"),
+    "no parallelism": (
+        controller("Job", "batch/v1", parallelism=0, completions=3),
+        "Job default/web has parallelism 0",
+    ),
+    "no completions": (controller("Job", "batch/v1", completions=0), "Job default/web has completions 0"),
+    "a suspended CronJob": (
+        {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "web"}, "spec": {**CRON, "suspend": True}},
+        "CronJob default/web is suspended",
+    ),
+}
+
+
+@pytest.mark.parametrize(("document", "why"), IDLE.values(), ids=IDLE)
+def test_what_makes_no_pods_says_why(document: dict[str, Any], why: str) -> None:
+    """Beside others in a note; alone as the reason why there is nothing to place."""
+    if document["kind"] == "Job":
+        document["spec"].pop("selector", None)
+    workload, notes = workload_of(document, pod("a"))
+    assert (list(times(workload)), notes) == (["a"], [f"{why}: it makes no pods"])
+    with pytest.raises(DecodeError, match=re.escape(f"no pods in it ({why}: it makes no pods); give pods")):
+        workload_of(document)
 
 
 def test_other_objects_are_there_from_the_start() -> None:
