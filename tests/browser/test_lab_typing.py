@@ -278,6 +278,26 @@ def test_what_was_typed_last_is_kept_by_one_who_leaves(lab: RunningLab, lab_page
     assert kept(lab, page.evaluate(TAB), TUNED).startswith("# the last word\n")
 
 
+@pytest.mark.parametrize("opened", [TUNED, EXERCISE], ids=["tune", "exercise"])
+def test_what_was_typed_last_is_kept_by_one_who_reloads(opened: Opened, lab: RunningLab, lab_pages: LabPages) -> None:
+    """The page is gone before the pause after which a text is sent: it is sent as the page goes."""
+    pane = Pane(lab, lab_pages, opened)
+    tab = pane.page.evaluate(TAB)
+    pane.page.keyboard.type("# the last word")
+    pane.page.reload()
+    pane.page.wait_for_selector("main#main")
+    assert kept(lab, tab, opened).rstrip("\n") == pane.before + "# the last word"
+
+
+def test_what_was_typed_last_is_kept_by_one_who_closes_the_tab(lab: RunningLab, lab_pages: LabPages) -> None:
+    """The same line, without a page that would come afterwards."""
+    pane = Pane(lab, lab_pages, EXERCISE)
+    tab = pane.page.evaluate(TAB)
+    pane.page.keyboard.type("# the last word")
+    pane.page.close()
+    until(lab_pages.opened(lab), lambda: kept(lab, tab, EXERCISE).endswith("# the last word"))
+
+
 def test_an_older_answer_to_a_saved_file_is_dropped(lab: RunningLab, lab_pages: LabPages) -> None:
     """What the exercise was before a file was saved arrives afterwards: the file stays as it was typed."""
     pane = Pane(lab, lab_pages, EXERCISE)

@@ -12,6 +12,11 @@ export class Fault extends Error {
 const SILENT = "The server does not answer. Is `kubescheduler lab` still running?";
 const KINDS = { 403: "token" };
 
+// Whether the page is being left: what it still sends outlives it, up to the 64 kB that browsers allow.
+let leaving = false;
+addEventListener("pagehide", () => (leaving = true));
+addEventListener("pageshow", () => (leaving = false));
+
 export function httpTransport(token) {
   return {
     live: true,
@@ -23,6 +28,7 @@ export function httpTransport(token) {
           headers: { "Content-Type": "application/json", "X-Lab-Token": token },
           body: JSON.stringify(body),
           signal,
+          keepalive: leaving,
         });
       } catch (error) {
         if (error.name === "AbortError") throw new Fault(["superseded"], "superseded");

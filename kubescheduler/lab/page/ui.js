@@ -1,6 +1,6 @@
 // What every part of the page draws with: preact, its hooks and signals, and htm instead of a build step.
 
-import { useLayoutEffect, useRef, useState } from "./vendor/hooks.js";
+import { useEffect, useLayoutEffect, useRef, useState } from "./vendor/hooks.js";
 import htm from "./vendor/htm.js";
 import { h } from "./vendor/preact.js";
 
@@ -37,6 +37,20 @@ export function useWhenNew(value, run) {
   if (was.current === value) return;
   was.current = value;
   run();
+}
+
+// Calls `run` when its part of the page goes, and when the page is left or closed.
+export function useLeaving(run) {
+  const newest = useRef(run);
+  newest.current = run;
+  useEffect(() => {
+    const leave = () => newest.current();
+    addEventListener("pagehide", leave);
+    return () => {
+      removeEventListener("pagehide", leave);
+      leave();
+    };
+  }, []);
 }
 
 // Whether the window is as narrow as a phone's.

@@ -6,7 +6,7 @@ import { Editor, placed } from "../components/editor.js";
 import { Markdown } from "../components/markdown.js";
 import { Answered, Faults } from "../components/states.js";
 import { announce, state, toast } from "../store.js";
-import { html, useEffect, useRef, useSheet, useState } from "../ui.js";
+import { html, useLeaving, useRef, useSheet, useState } from "../ui.js";
 
 // Check, and each check with what it found.
 
@@ -68,7 +68,7 @@ function useKeeping(file, keep, pending) {
     setProblems((answer?.problems ?? []).map(placed));
   };
   pending.current = send;
-  useEffect(() => () => void send(), []);
+  useLeaving(send);
   const type = (next) => {
     setTyped((unkept.current = next));
     say("…");

@@ -6,7 +6,7 @@ import { Markdown } from "../components/markdown.js";
 import { Answered, Empty } from "../components/states.js";
 import { SaveChart } from "../components/tables.js";
 import { asked, side, soon } from "../store.js";
-import { html, useEffect, useRef, useSheet, useState, useWhenNew } from "../ui.js";
+import { html, useLeaving, useRef, useSheet, useState, useWhenNew } from "../ui.js";
 import { Ranking, rankingChart, RuleBox, Weights } from "./tune/weights.js";
 
 // The arguments of rules as fields, by the schema that the scene gives.
@@ -108,16 +108,22 @@ function useDraft(side, form, hold) {
   const newest = useRef(null);
   const waits = useRef(null);
   const counts = draft !== null && !(draft.version !== null && form.version >= draft.version);
-  const tried = async (text) => {
+  const learn = (text, more) => {
+    if (newest.current !== text) return;
     waits.current = null;
-    const learn = (more) => newest.current === text && setDraft({ text, problems: [], version: null, ...more });
-    const found = await ask("tuneText", { side: side.id, text }, { slot: "text" }).catch((fault) => fault);
-    if (!found || newest.current !== text) return;
-    if (found.problems?.length) return void learn({ problems: found.problems.map(placed) });
+    setDraft({ text, problems: [], version: null, ...more });
+  };
+  const keep = async (text) => {
     hold();
     const change = { do: "configure", side: side.id, kind: form.writes ?? form.kind, text };
     const answer = await editInSlot(change, { slot: "configure", join: `text ${side.id}` });
-    if (answer) learn({ version: answer.version });
+    if (answer) learn(text, { version: answer.version });
+  };
+  const tried = async (text) => {
+    const found = await ask("tuneText", { side: side.id, text }, { slot: "text" }).catch((fault) => fault);
+    if (!found || newest.current !== text) return;
+    if (found.problems?.length) learn(text, { problems: found.problems.map(placed) });
+    else await keep(text);
   };
   const type = (text) => {
     newest.current = text;
@@ -130,14 +136,11 @@ function useDraft(side, form, hold) {
     newest.current = waits.current = null;
     setDraft(null);
   };
-  // What was typed last is tried also by one who leaves at once.
-  useEffect(
-    () => () => {
-      waits.current?.callOff();
-      if (waits.current) tried(waits.current.text);
-    },
-    [],
-  );
+  // What was typed last counts also where one leaves at once, if it has no fault.
+  useLeaving(() => {
+    waits.current?.callOff();
+    if (waits.current) keep(waits.current.text);
+  });
   const { text, problems } = counts ? draft : { text: form.text, problems: (form.problems ?? []).map(placed) };
   return { text, problems, type, drop, kept: !counts };
 }
