@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kubescheduler.lab.exercises.exercise_reading import shipped_exercise, shipped_names
+from kubescheduler.lab.exercises.exercise_reading import shipped_exercise, shipped_names, start_exercise
 from tests.support.pages.lab_page import LabPages, Page, RunningLab, running_lab, settled, show_screen, violations
 
 
@@ -73,6 +73,37 @@ def test_a_file_that_was_not_saved_is_saved_later(lab: RunningLab, lab_pages: La
     page.wait_for_selector(".exercise-file [role=status] >> text=Not saved")
     page.unroute("**/api/exerciseFile")
     assert "Solved" in checked(page)
+
+
+def test_a_slip_is_shown_at_its_line(lab: RunningLab, lab_pages: LabPages) -> None:
+    """Below the file that is typed, and no longer once it is mended; Check says that nothing could be judged."""
+    page, _ = opened(lab, lab_pages, "02-taints")
+    content = page.locator(".exercise-file .editor-host:not([hidden]) .cm-content")
+    text = content.inner_text()
+    content.fill("kind: [\n")
+    assert page.locator(".exercise-file .editor-problems li b").inner_text() == "line 2"
+    assert page.locator(".checks .refused").count() == 0
+    page.get_by_role("button", name="Check", exact=True).click()
+    page.locator(".checks .refused", has_text="train.yaml: line 2").wait_for()
+    content.fill(text)
+    page.wait_for_selector(".exercise-file [role=status] >> text=Saved")
+    assert page.locator(".editor-problems").count() == 0
+
+
+def test_a_file_that_is_saved_elsewhere_is_shown(tmp_path: Path, lab_pages: LabPages) -> None:
+    """In another tab, or by an editor: it would be written over else by the next word that is typed."""
+    start_exercise(shipped_exercise("02-taints"), tmp_path / "mine")
+    with running_lab("--exercise", str(tmp_path / "mine")) as lab:
+        one, two = lab_pages.opened(lab), lab_pages.opened(lab)
+        texts = [page.locator(".exercise-file .editor-host:not([hidden]) .cm-content") for page in (one, two)]
+        texts[0].press("Control+End")
+        one.keyboard.type("# of the first")
+        two.locator(".cm-line", has_text="# of the first").wait_for()
+        texts[1].press("Control+End")
+        two.keyboard.type(" and the second")
+        two.wait_for_selector(".exercise-file [role=status] >> text=Saved")
+        assert (tmp_path / "mine" / "train.yaml").read_text().endswith("# of the first and the second")
+        lab_pages.close()
 
 
 def test_help_comes_in_tiers(lab: RunningLab, lab_pages: LabPages) -> None:

@@ -54,6 +54,8 @@ class StudentWay:
     """Why the last check could say nothing."""
     saved: weakref.WeakKeyDictionary[SceneState, dict[str, str]] = attrs.field(factory=weakref.WeakKeyDictionary)
     """State before or after a file was saved → the texts of the files then."""
+    known: dict[str, str] = attrs.field(factory=dict)
+    """The texts as the scene read or wrote them last."""
     _checked_at: tuple[object, ...] = ()
 
     @property
@@ -116,6 +118,32 @@ class StudentWay:
             os.replace(beside, path)
         except OSError as error:
             raise SceneFault(f"{path}: {error.strerror or error}") from error
+        self.known[name] = read_text(path)
+
+
+class ExerciseScene(Scene):
+    """The scene of a student's files, which may be saved by an editor or in another tab as well."""
+
+    def __init__(self, way: StudentWay) -> None:
+        files = tuple(_code_files(way))
+        super().__init__(state_of(way, files), files)
+        way.known = way.texts
+        self.extra[KEPT] = way
+
+    def watched(self) -> list[Path]:
+        way = _way(self)
+        return [*super().watched(), *(way.work / name for name in way.names if not is_code(name))]
+
+    def reread(self) -> list[str]:
+        problems, way = super().reread(), _way(self)
+        before, now = way.known, way.texts
+        if now == before:  # it was saved here
+            return problems
+        way.known = now
+        changed = ", ".join(name for name in way.names if now.get(name) != before.get(name))
+        problems += went_on(self, way, before, f"Read {changed} again")
+        self.touched()  # the page shows the text, also where it has a fault
+        return problems
 
 
 def is_code(name: str) -> bool:
@@ -140,20 +168,12 @@ def exercise_scene(name: str) -> Scene:
     start_exercise(exercise, work)
     way = StudentWay(exercise, work)
     weakref.finalize(way, shutil.rmtree, place, ignore_errors=True)
-    return scene_of(way)
+    return ExerciseScene(way)
 
 
 def folder_scene(folder: Path) -> Scene:
     """A scene of a student's folder. Raises ConfigError for one that is none."""
-    return scene_of(StudentWay(*work_of(folder)))
-
-
-def scene_of(way: StudentWay) -> Scene:
-    """The scene of the files as they are. Raises InputError where there is no cluster to show."""
-    files = tuple(_code_files(way))
-    scene = Scene(state_of(way, files), files)
-    scene.extra[KEPT] = way
-    return scene
+    return ExerciseScene(StudentWay(*work_of(folder)))
 
 
 def _code_files(way: StudentWay) -> Iterator[PluginFile]:
@@ -191,12 +211,19 @@ def _place(way: StudentWay, name: str) -> Path:
     return (way.work if name in way.names else way.exercise.folder) / name
 
 
-def reopened(scene: Scene, way: StudentWay) -> tuple[SceneState, list[str]]:
-    """The state of the files as they are; that of now, with what is wrong, where they cannot be read."""
+def went_on(scene: Scene, way: StudentWay, before: dict[str, str], text: str) -> list[str]:
+    """Has the scene show the files as they are; what is wrong, where they cannot be read, and the scene stays.
+
+    before: the texts that the scene shows until then. text: what was done.
+    """
     try:
-        return state_of(way, scene.plugin_files), []
+        state = state_of(way, scene.plugin_files)
     except InputError as error:
-        return scene.state, list(error.problems)
+        return list(error.problems)
+    way.saved.setdefault(scene.state, before)
+    way.saved[state] = way.texts
+    scene.change(text, state)
+    return []
 
 
 CONFIGURING = ("weights", "toggle", "args", "configure")
@@ -268,16 +295,12 @@ def exercise_hint(scene: Scene) -> dict[str, Any]:
 
 @verb
 def exercise_file(scene: Scene, name: str, text: str) -> dict[str, Any]:
-    """Saves a file, and shows the scene of the files as they are now. What is wrong with them is in ``problems``."""
+    """Saves a file, and shows the scene of the files as they are now. What is wrong with them is in ``faults``."""
     way = _way(scene)
     before = way.texts
     way.save(name, text)
-    state, problems = reopened(scene, way)
-    if not problems:
-        way.saved.setdefault(scene.state, before)
-        way.saved[state] = way.texts
-        scene.change(f"Saved {name}", state)
-    return {**_shown(way), "problems": [one.to_dict() for one in placed_problems(text, problems)]}
+    faults = went_on(scene, way, before, f"Saved {name}")
+    return {**_shown(way), "faults": [one.to_dict() for one in placed_problems(text, faults)]}
 
 
 @verb

@@ -2,7 +2,7 @@
 
 import { ask, live, open, refresh, useAnswer } from "../api.js";
 import { closeDialog, Dialog, openDialog } from "../components/dialog.js";
-import { Editor, placed } from "../components/editor.js";
+import { Editor } from "../components/editor.js";
 import { Markdown } from "../components/markdown.js";
 import { Answered, Faults } from "../components/states.js";
 import { announce, state, toast } from "../store.js";
@@ -65,7 +65,7 @@ function useKeeping(file, keep, pending) {
     if (unkept.current !== wanted) return;
     if (answer) setTyped((unkept.current = null));
     say(answer ? "Saved" : "Not saved");
-    setProblems((answer?.problems ?? []).map(placed));
+    setProblems(answer?.faults ?? []);
   };
   pending.current = send;
   useLeaving(send);

@@ -35,7 +35,7 @@ def solve(scene: Scene) -> None:
             os.utime(way.work / name, ns=(1, 1))
             scene.reread()
         else:
-            assert VERBS["exerciseFile"](scene, {"name": name, "text": text})["problems"] == []
+            assert VERBS["exerciseFile"](scene, {"name": name, "text": text})["faults"] == []
 
 
 @pytest.mark.parametrize("name", shipped_names())
@@ -77,11 +77,36 @@ def test_a_saved_file_is_what_the_scene_shows(tmp_path: Path) -> None:
     assert scene.undo_text == "Saved train.yaml"
     version = scene.version
     answer = VERBS["exerciseFile"](scene, {"name": "train.yaml", "text": "kind: [\n"})
-    assert answer["problems"]
+    assert [one["line"] for one in answer["faults"]] == [2]
+    assert answer["problems"] == [], "those of the last check"
     assert scene.version == version
     assert (folder / "train.yaml").read_text() == "kind: [\n"
     assert {path.name for path in folder.iterdir()} >= {"train.yaml", "task.md"}
     assert not list(folder.glob(".*saving"))
+
+
+def test_a_file_that_is_saved_elsewhere_is_read_again(tmp_path: Path) -> None:
+    """By an editor or in another tab: it is watched, shown, also with a fault, and undo has what was there before."""
+    folder = tmp_path / "mine"
+    start_exercise(shipped_exercise("02-taints"), folder)
+    scene, other = folder_scene(folder), folder_scene(folder)
+    assert scene.watched() == [folder / "train.yaml"]
+    before = VERBS["exercise"](scene, {})["files"][0]["text"]
+    solution = (shipped_exercise("02-taints").folder / SOLUTION / "train.yaml").read_text()
+    VERBS["exerciseFile"](other, {"name": "train.yaml", "text": solution})
+    version = other.version
+    assert other.reread() == []
+    assert other.version == version, "it was saved here"
+    assert scene.reread() == []
+    assert scene.undo_text == "Read train.yaml again"
+    assert VERBS["decision"](scene, {})["host"] == "gpu-2"
+    (folder / "train.yaml").write_text("kind: [\n")
+    version = scene.version
+    assert scene.reread() != []
+    assert scene.version > version
+    assert VERBS["exercise"](scene, {})["files"][0]["text"] == "kind: [\n"
+    VERBS["undo"](scene, {})
+    assert (folder / "train.yaml").read_text() == before
 
 
 def test_undo_takes_a_saved_file_back() -> None:
