@@ -212,7 +212,8 @@ def with_merged_sets(
     merged: Callable[[Mapping[str, PluginSet]], dict[str, PluginSet]],
 ) -> SchedulerConfig:
     """The profiles with their sets merged, and with args for every plugin that can have some. merged: of the sets."""
-    keys = args_keys(rules.form.plugins, rules.gates)
+    refused = rules.form.refused.get(rules.version, frozenset())
+    keys = {name: struct for name, struct in args_keys(rules.form.plugins, rules.gates).items() if name not in refused}
 
     def merge(profile: Profile) -> Profile:
         sets = merged(profile.sets)

@@ -348,6 +348,10 @@ SCORES = range(11)
 
 
 def _resource(name: str = "", weight: int = 0) -> tuple[str, int]:
+    return name, weight
+
+
+def _resource_counted_once(name: str = "", weight: int = 0) -> tuple[str, int]:
     return name, weight or 1
 
 
@@ -355,9 +359,15 @@ def _point(utilization: int = 0, score: int = 0) -> tuple[int, int]:
     return utilization, score
 
 
-RESOURCES = Field(
-    "resources", "resources", ListOf(Struct("ResourceSpec", _resource, fields(name=TEXT, weight=INT64))), always=True
-)
+def _resources(make: Callable[..., Any]) -> Field:
+    kind = ListOf(Struct("ResourceSpec", make, fields(name=TEXT, weight=INT64)))
+    return Field("resources", "resources", kind, always=True)
+
+
+RESOURCES = _resources(_resource)
+"""Weights as they are given; 0 where none is."""
+RESOURCES_COUNTED_ONCE = _resources(_resource_counted_once)
+"""The same where defaulting makes 1 of a weight 0."""
 SHAPE = Field(
     "shape",
     "shape",

@@ -19,7 +19,7 @@ from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.document_schema import (
     CPU_AND_MEMORY,
-    RESOURCES,
+    RESOURCES_COUNTED_ONCE,
     ArgsType,
     FieldError,
     Resources,
@@ -191,7 +191,7 @@ def _errors(args: NodeResourcesBalancedAllocationArgs) -> Iterator[FieldError]:
 
 ARGS = ArgsType(
     NodeResourcesBalancedAllocationArgs,
-    (RESOURCES,),
+    (RESOURCES_COUNTED_ONCE,),
     "The resources to balance. Weights must be 1.",
     build=_build,
     errors=_errors,

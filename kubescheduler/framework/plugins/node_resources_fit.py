@@ -22,7 +22,7 @@ from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.document_schema import (
     CPU_AND_MEMORY,
-    RESOURCES,
+    RESOURCES_COUNTED_ONCE,
     SHAPE,
     TEXT,
     ArgsType,
@@ -375,7 +375,7 @@ _RATIO = Struct("RequestedToCapacityRatioParam", _shape, (SHAPE,), parts=lambda 
 _SCORING = Struct(
     "ScoringStrategy",
     _scoring,
-    (Field("type", "type", TEXT), RESOURCES, Field("requestedToCapacityRatio", "shape", _RATIO)),
+    (Field("type", "type", TEXT), RESOURCES_COUNTED_ONCE, Field("requestedToCapacityRatio", "shape", _RATIO)),
 )
 
 

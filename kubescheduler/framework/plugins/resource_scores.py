@@ -20,6 +20,7 @@ from kubescheduler.framework.document_schema import (
     CPU_AND_MEMORY,
     PERCENT,
     RESOURCES,
+    RESOURCES_COUNTED_ONCE,
     SCORES,
     SHAPE,
     ArgsType,
@@ -430,7 +431,13 @@ Needs a `shape`. Points rise in utilisation, within 0–100, with scores 0–10;
 )
 
 
+REQUESTED_TO_CAPACITY_RATIO_ARGS_1_18 = msgspec.structs.replace(
+    REQUESTED_TO_CAPACITY_RATIO_ARGS, fields=(SHAPE, RESOURCES_COUNTED_ONCE)
+)
 REQUESTED_TO_CAPACITY_RATIO_ARGS_1_21 = msgspec.structs.replace(REQUESTED_TO_CAPACITY_RATIO_ARGS, errors=_errors_1_21)
+REQUESTED_TO_CAPACITY_RATIO_ARGS_1_22 = msgspec.structs.replace(
+    REQUESTED_TO_CAPACITY_RATIO_ARGS_1_21, fields=(SHAPE, RESOURCES_COUNTED_ONCE)
+)
 REQUESTED_TO_CAPACITY_RATIO_1_20 = InTreePlugin(
     REQUESTED_TO_CAPACITY_RATIO,
     REQUESTED_TO_CAPACITY_RATIO_POINTS,
@@ -438,7 +445,9 @@ REQUESTED_TO_CAPACITY_RATIO_1_20 = InTreePlugin(
     args=REQUESTED_TO_CAPACITY_RATIO_ARGS,
 )
 REQUESTED_TO_CAPACITY_RATIO_1_18 = msgspec.structs.replace(
-    REQUESTED_TO_CAPACITY_RATIO_1_20, make=requested_to_capacity_ratio_1_18
+    REQUESTED_TO_CAPACITY_RATIO_1_20,
+    make=requested_to_capacity_ratio_1_18,
+    args=REQUESTED_TO_CAPACITY_RATIO_ARGS_1_18,
 )
 REQUESTED_TO_CAPACITY_RATIO_1_21 = InTreePlugin(
     REQUESTED_TO_CAPACITY_RATIO,
@@ -447,7 +456,9 @@ REQUESTED_TO_CAPACITY_RATIO_1_21 = InTreePlugin(
     args=REQUESTED_TO_CAPACITY_RATIO_ARGS_1_21,
 )
 REQUESTED_TO_CAPACITY_RATIO_1_22 = msgspec.structs.replace(
-    REQUESTED_TO_CAPACITY_RATIO_1_21, make=requested_to_capacity_ratio_1_22
+    REQUESTED_TO_CAPACITY_RATIO_1_21,
+    make=requested_to_capacity_ratio_1_22,
+    args=REQUESTED_TO_CAPACITY_RATIO_ARGS_1_22,
 )
 
 

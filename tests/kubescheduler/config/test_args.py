@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from clusterstate.errors import ConfigError
 from clusterstate.objects import (
     FrozenMap,
     LabelSelector,
@@ -28,6 +29,7 @@ from kubescheduler.framework.plugins.resource_scores import (
 )
 from kubescheduler.framework.plugins.services import ServiceAffinityArgs
 from kubescheduler.framework.plugins.volume_binding import VolumeBindingArgs
+from kubescheduler.releases.lookup import release_named
 from tests.support.configuring.component_build import args_of, document, entry, format_of, read
 
 TWO = (("cpu", 1), ("memory", 1))
@@ -61,7 +63,7 @@ CASES: list[Any] = [
                  NodeResourcesBalancedAllocationArgs((("a.b/c", 1),)), id="balanced-weight"),
     pytest.param("1.20", "NodeResourcesLeastAllocated", {}, NodeResourcesLeastAllocatedArgs(TWO), id="least"),
     pytest.param("1.20", "NodeResourcesMostAllocated", {"resources": [{"name": "cpu"},
-                 {"name": "memory", "weight": 100}]}, NodeResourcesMostAllocatedArgs((("cpu", 1), ("memory", 100))),
+                 {"name": "memory", "weight": 100}]}, NodeResourcesMostAllocatedArgs((("cpu", 0), ("memory", 100))),
                  id="most"),
     pytest.param("1.20", "RequestedToCapacityRatio", SHAPE, RequestedToCapacityRatioArgs(POINTS, TWO), id="ratio"),
     pytest.param("1.20", "PodTopologySpread", {}, PodTopologySpreadArgs((), "System"), id="spread-1.20"),
@@ -107,6 +109,42 @@ def test_args(release: str, name: str, given: dict[str, Any], args: object) -> N
     version = f"kubescheduler.config.k8s.io/{'v1' if release == '1.36' else 'v1beta1'}"
     for found in (given, {"apiVersion": version, "kind": f"{name}Args", **given}):
         assert args_of(read(release, profiles=[{"pluginConfig": [entry(name, **found)]}]), name) == args
+
+
+POSITIVE = "resource Weight of cpu should be a positive value, got 0"
+TO_100 = "resources[0].weight: Invalid value: 0: resource weight of cpu not in valid range (0, 100]"
+NOT_LESS = "resource cpu weight 0 must not be less than 1"
+FROM_1 = "resources[0].weight: Invalid value: 0: resource weight of cpu not in valid range [1, inf)"
+WITHOUT_WEIGHT: dict[str, dict[str, str | None]] = {
+    "NodeResourcesLeastAllocated": {"1.19": POSITIVE, "1.20": POSITIVE, "1.21": TO_100, "1.22": TO_100},
+    "NodeResourcesMostAllocated": {"1.19": POSITIVE, "1.20": POSITIVE, "1.21": TO_100, "1.22": TO_100},
+    "RequestedToCapacityRatio": {"1.18": None, "1.19": NOT_LESS, "1.20": NOT_LESS, "1.21": FROM_1, "1.22": None},
+    "NodeResourcesBalancedAllocation": {"1.22": None, "1.36": None},
+}
+"""Plugin → release → what it says of a resource without a weight; None: it counts once."""
+
+
+@pytest.mark.parametrize(
+    ("name", "release", "fault"), [(name, *each) for name, of in WITHOUT_WEIGHT.items() for each in of.items()]
+)
+@pytest.mark.parametrize("given", [{}, {"weight": 0}], ids=["none", "zero"])
+def test_resources_without_a_weight(name: str, release: str, fault: str | None, given: dict[str, int]) -> None:
+    """Defaulting knows a weight for them in some releases only."""
+    keys = {"resources": [{"name": "cpu", **given}], **(SHAPE if name == "RequestedToCapacityRatio" else {})}
+    version = {"1.18": "v1alpha2", "1.36": "v1"}.get(release, "v1beta1")
+    plugins: dict[str, Any] = (
+        {} if name == "NodeResourcesBalancedAllocation" else {"score": {"enabled": [{"name": name}]}}
+    )
+    if name == "NodeResourcesLeastAllocated":
+        plugins["score"]["disabled"] = [{"name": name}]
+    asked = document(release, version, profiles=[{"plugins": plugins, "pluginConfig": [entry(name, **keys)]}])
+    form = release_named(release).framework_rules.component
+    if fault is None:
+        assert args_of(component_config_from(asked, form, all_problems=True), name).resources == (("cpu", 1),)
+        return
+    with pytest.raises(ConfigError) as caught:
+        component_config_from(asked, form, all_problems=True)
+    assert [problem.split("args", 1)[1].strip(".: ") for problem in caught.value.problems] == [fault]
 
 
 def test_selectors_in_constraints_are_read() -> None:

@@ -52,6 +52,7 @@ affinity = some(
     ),
 )
 weighted = unique(named(resources, weight=weights), "name")
+all_weighted = unique(st.fixed_dictionaries({"name": resources, "weight": weights}), "name")
 shapes = st.lists(st.integers(0, 100), min_size=1, max_size=3, unique=True).flatmap(
     lambda utilizations: st.tuples(
         *(
@@ -97,9 +98,9 @@ ARGS: dict[str, dict[str, Drawn]] = {
     "1.20": {
         **ARGS_OF_BOTH,
         "NodeResourcesFit": some(**ignored),
-        "NodeResourcesLeastAllocated": some(resources=weighted),
-        "NodeResourcesMostAllocated": some(resources=weighted),
-        "RequestedToCapacityRatio": st.fixed_dictionaries({"shape": shapes}, optional={"resources": weighted}),
+        "NodeResourcesLeastAllocated": some(resources=all_weighted),
+        "NodeResourcesMostAllocated": some(resources=all_weighted),
+        "RequestedToCapacityRatio": st.fixed_dictionaries({"shape": shapes}, optional={"resources": all_weighted}),
         "NodeLabel": some(presentLabels=label_lists, absentLabelsPreference=label_lists),
         "ServiceAffinity": some(affinityLabels=label_lists, antiAffinityLabelsPreference=label_lists),
     },
