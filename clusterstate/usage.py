@@ -38,6 +38,11 @@ def is_hugepage_resource(name: str) -> bool:
     return name.startswith("hugepages-")
 
 
+def may_overcommit(name: str) -> bool:
+    """Whether a container may ask for less than its limit. Upstream: IsOvercommitAllowed."""
+    return is_native_resource(name) and not is_hugepage_resource(name)
+
+
 def is_attachable_volume_resource(name: str) -> bool:
     """``attachable-volumes-<plugin>``."""
     return name.startswith("attachable-volumes-")

@@ -9,6 +9,7 @@ from typing import Any
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.annotations_1_4 import TAINTS_ANNOTATION, TOLERATIONS_ANNOTATION
 from clusterstate.node_order import REGION, STABLE_REGION, STABLE_ZONE, ZONE
+from clusterstate.usage import may_overcommit
 from kubecel.api_names import label_value_errors
 from kubescheduler.given import refuse, wrong_type
 
@@ -94,9 +95,10 @@ def pod(  # noqa: PLR0913
 ) -> dict[str, Any]:
     """The manifest of a pod with one container.
 
-    node: where it runs; a pod without one is pending. cpu, memory, resources: what it requests. tolerations: as texts,
-    ``"key=value:NoSchedule"``, ``"key:NoSchedule"`` or ``"key"``, or manifests. gates: names of scheduling gates. spec:
-    anything else of ``spec`` in kubectl's form, such as affinity. Raises DecodeError for a toleration that is none.
+    node: where it runs; a pod without one is pending. cpu, memory, resources: what it requests, and its limit where an
+    API server wants one. tolerations: as texts, ``"key=value:NoSchedule"``, ``"key:NoSchedule"`` or ``"key"``, or
+    manifests. gates: names of scheduling gates. spec: anything else of ``spec`` in kubectl's form, such as affinity.
+    Raises DecodeError for a toleration that is none.
 
     >>> pod("web-1", cpu="500m", tolerations=["dedicated=db"])["spec"]["tolerations"]
     [{'key': 'dedicated', 'operator': 'Equal', 'value': 'db'}]
@@ -104,7 +106,9 @@ def pod(  # noqa: PLR0913
     tolerated = [toleration(each) for each in _several(tolerations)]
     noted = {**as_annotation(TOLERATIONS_ANNOTATION, tolerated), **(annotations or {})}
     requests = {**_given(cpu=cpu, memory=memory), **(resources or {})}
-    container = {"name": "main", "image": image, **({"resources": {"requests": requests}} if requests else {})}
+    limits = {name: amount for name, amount in requests.items() if not may_overcommit(name)}
+    asked = {"resources": _given(requests=requests, limits=limits or None)} if requests else {}
+    container = {"name": "main", "image": image, **asked}
     fields = _given(
         nodeName=node,
         priority=priority,

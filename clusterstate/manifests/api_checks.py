@@ -27,6 +27,7 @@ from clusterstate.usage import (
     is_hugepage_resource,
     is_native_resource,
     is_pod_level,
+    may_overcommit,
     pod_requests,
 )
 from kubecel.api_names import NAME_LENGTH, go_quote, is_too_long, label_value_errors, must_match, qualified_name_errors
@@ -193,8 +194,8 @@ def unique(key: str, *fields: str, place: str, shown: str) -> Check:
 # --- checks of several fields ----------------------------------------------------------------
 
 
-def toleration(given: Given) -> Iterator[Fault]:
-    """Upstream: ValidateTolerations."""
+def toleration(given: Given, *, compares: bool) -> Iterator[Fault]:
+    """compares: also by Gt and Lt. Upstream: ValidateTolerations."""
     key, operator, value = (text_of(given, field) for field in ("key", "operator", "value"))
     if key is None or operator is None or value is None:
         return
@@ -210,7 +211,7 @@ def toleration(given: Given) -> Iterator[Fault]:
         yield ".effect", invalid(effect, "effect must be 'NoExecute' when `tolerationSeconds` is set")
     if operator == "Exists" and value:
         yield ".operator", invalid(value, "value must be empty when `operator` is 'Exists'")
-    elif operator in ("Gt", "Lt") and not is_canonical(value):
+    elif compares and operator in ("Gt", "Lt") and not is_canonical(value):
         yield ".value", invalid(value, "must be a valid decimal integer in canonical form, of 64 bits")
     elif operator in ("", "Equal") and (errors := label_value_errors(value)):
         yield ".operator", invalid(value, ";".join(errors))
@@ -338,14 +339,15 @@ def resources(given: Given, above: Callable[[str, str, str], Fault], *, overcomm
         yield "", forbidden("HugePages require cpu or memory")
     for name, request in amounts.get("requests", {}).items():
         limit = amounts.get("limits", {}).get(name)
-        if limit is None:
-            continue
-        both = [_canonical(given[field][name], milli) for field, milli in (("requests", request), ("limits", limit))]
-        if request > limit:
-            yield above(name, *both)
-        elif request < limit and not overcommits and (is_extended_resource(name) or is_hugepage_resource(name)):
+        equal = not (overcommits or may_overcommit(name))
+        if limit is None and equal:
+            yield ".limits", required("Limit must be set for non overcommitable resources")
+        elif limit is not None and (request > limit or (equal and request < limit)):
+            both = [
+                _canonical(given[field][name], milli) for field, milli in (("requests", request), ("limits", limit))
+            ]
             place, text = above(name, *both)
-            yield place, text.replace("less than or equal", "equal")
+            yield place, text.replace("less than or equal", "equal") if equal else text
 
 
 def resource_name_errors(name: str) -> Iterator[str]:
@@ -467,6 +469,20 @@ def container_names(given: Given) -> Iterator[Fault]:
             if name and name in known:
                 yield f".{key}[{at}].name", duplicate(name)
             known.add(name or "")
+
+
+def restarts(given: Given, *, by_rules: bool) -> Iterator[Fault]:
+    """Containers that start again otherwise than their pod. by_rules: whether each may, in any way, or init containers
+    alone, always. Upstream: validateContainers, validateInitContainerRestartPolicy, validateContainerRestartPolicy."""
+    for key in CONTAINERS:
+        for at, one in objects_of(given, key):
+            policy, place = text_of(one, "restartPolicy"), f".{key}[{at}].restartPolicy"
+            if by_rules and policy == "" and one.get("restartPolicyRules"):
+                yield place, required("must specify restartPolicy when restart rules are used")
+            elif not by_rules and policy and key == "containers":
+                yield place, forbidden("may not be set for non-init containers")
+            elif not by_rules and policy and policy != "Always":
+                yield place, unsupported(policy, ("Always",))
 
 
 def pod_claims(given: Given) -> Iterator[Fault]:
@@ -620,7 +636,13 @@ class Differences(msgspec.Struct, frozen=True):
     counts: bool = False
     """Whether the numbers in the status of a budget are checked: in policy/v1 (1.21), not in v1beta1."""
     checks_values: bool = False
-    """Whether the values that selectors ask for have to be values of labels."""
+    """Whether the values that selectors of labels ask for have to be values of labels."""
+    checks_nodes: bool = False
+    """Whether those of selectors of nodes have to be (1.33)."""
+    compares: bool = False
+    """Whether tolerations compare."""
+    by_rules: bool | None = None
+    """See ``restarts``; None: containers have no such field."""
 
 
 def label_errors(text: str, called: str) -> Iterator[str]:
@@ -638,6 +660,7 @@ def label_errors(text: str, called: str) -> Iterator[str]:
         yield must_match(rule, pattern, "my-name", "123-abc")
 
 
+@cache
 def checks_of(differs: Differences) -> Checks:
     """The table of a release."""
     label = partial(label_errors, called=differs.label)
@@ -662,18 +685,19 @@ def checks_of(differs: Differences) -> Checks:
             ),
             unique("volumes", "name", place=".name", shown="{}"),
             pod_claims,
+            *(() if differs.by_rules is None else (RESTARTS[differs.by_rules],)),
         ),
-        "Container": (named("name", label),),
+        "Container": (present("name"), named("name", label)),
         "Volume": (named("name", label),),
         "ContainerPort": (port,),
         "ResourceRequirements": (partial(resources, above=differs.above, overcommits=differs.overcommits),),
-        "Toleration": (named("key", qualified_name_errors), toleration),
+        "Toleration": (named("key", qualified_name_errors), partial(toleration, compares=differs.compares)),
         "Taint": (taint,),
         "NodeSpec": (unique("taints", "key", "effect", place="", shown="{0}:{1}"),),
         "NodeStatus": (amounts("capacity"), amounts("allocatable")),
         "PreferredSchedulingTerm": (weight,),
         "WeightedPodAffinityTerm": (weight,),
-        "NodeSelector": (partial(node_selector, checks_values=differs.checks_values),),
+        "NodeSelector": (partial(node_selector, checks_values=differs.checks_nodes),),
         "NodeSelectorTerm": (node_term,),
         "PodAffinityTerm": (
             key,
@@ -703,6 +727,7 @@ def checks_of(differs: Differences) -> Checks:
     }
 
 
+RESTARTS = {by_rules: partial(restarts, by_rules=by_rules) for by_rules in (False, True)}
 RFC_1123 = "a lowercase RFC 1123 label"
 CHECKS_1_4 = checks_of(
     Differences(
@@ -716,20 +741,27 @@ CHECKS_1_4 = checks_of(
 )
 CHECKS_1_16 = checks_of(Differences())
 CHECKS_1_20 = checks_of(Differences(label=RFC_1123))
-CHECKS_1_36 = checks_of(
-    Differences(
-        label=RFC_1123,
-        above=lambda name, request, limit: (
-            ".requests",
-            invalid(request, f"must be less than or equal to {name} limit of {limit}"),
-        ),
-        counts=True,
-        checks_values=True,
-    )
+DIFFERS_1_25 = Differences(
+    label=RFC_1123,
+    above=lambda name, request, limit: (
+        ".requests",
+        invalid(request, f"must be less than or equal to {name} limit of {limit}"),
+    ),
+    counts=True,
+    checks_values=True,
+    by_rules=False,
 )
+DIFFERS_1_33 = msgspec.structs.replace(DIFFERS_1_25, checks_nodes=True)
+DIFFERS_1_34 = msgspec.structs.replace(DIFFERS_1_33, by_rules=True)
+CHECKS_1_36 = checks_of(msgspec.structs.replace(DIFFERS_1_34, compares=True))
 
 
-OF_FIELDS: Mapping[Check, str] = {pod_resources: "resources", pod_claims: "resourceClaims", gates: "schedulingGates"}
+OF_FIELDS: Mapping[Check, str] = {
+    pod_resources: "resources",
+    pod_claims: "resourceClaims",
+    gates: "schedulingGates",
+    RESTARTS[False]: "initContainers.restartPolicy",
+}
 """Check of a pod's spec → the field that it is about, of those in ``clusterstate.manifests.unread``."""
 
 

@@ -445,7 +445,9 @@ POD_DISRUPTION_BUDGET = FieldTable(
         word("unhealthyPodEvictionPolicy"),
     ),
     at("status", integer("disruptionsAllowed", always=True), _DISRUPTED_PODS),
-    Inline("is_counted", lambda manifest: bool(manifest.data.get("status")), lambda _: {}),
+    Inline(
+        "is_counted", lambda manifest: bool(manifest.data.get("status")), lambda known: {} if known else {"status": {}}
+    ),
 )
 
 # --- storage ---------------------------------------------------------------------------------

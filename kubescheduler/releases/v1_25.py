@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from clusterstate.images import ArrivedImageStates
-from clusterstate.manifests.api_checks import CHECKS_1_36
+from clusterstate.manifests.api_checks import DIFFERS_1_25, Differences, checks_of
 from clusterstate.manifests.fields import Accepted
 from clusterstate.pod_view_1_36 import COMPARISONS, gated_pod_key_1_36, pod_key_1_36
 from clusterstate.podinfo import ReleaseView
@@ -42,14 +42,14 @@ from predicates.node_identity import pod_match_node_selector_1_36
 from predicates.taints import pod_tolerates_node_taints_1_36
 
 
-def accepted(gates: Mapping[str, bool]) -> Accepted:
+def accepted(gates: Mapping[str, bool], differs: Differences = DIFFERS_1_25) -> Accepted:
     """Tolerations compare where the gate says so, as soon as there is one. Upstream: 1.36 validateTolerations."""
     values = dict(v1_22.single_pod(gates))
     if COMPARISONS not in gates:
         values[v1_4.TOLERATION] = v1_4.BEFORE_SINGLE_POD[v1_4.TOLERATION]
     elif not gates[COMPARISONS]:
         values[v1_4.TOLERATION] = (v1_4.EQUALITY, f"comparing values takes the feature gate {COMPARISONS}")
-    return Accepted(values, CHECKS_1_36)
+    return Accepted(values, checks_of(replace(differs, compares=gates.get(COMPARISONS, False))))
 
 
 def cycle_as_later() -> dict[str, Any]:

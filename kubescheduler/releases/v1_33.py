@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
+from clusterstate.manifests.api_checks import DIFFERS_1_33
 from kubescheduler.config.gates import ALPHA, BETA, LOCKED
 from kubescheduler.framework.plugins import node_resources_balanced_allocation, pod_topology_spread, volume_binding
-from kubescheduler.releases import edits, v1_32
+from kubescheduler.releases import edits, v1_25, v1_32
 from kubescheduler.releases.edits import after, change
 from kubescheduler.releases.release import ChangeKind
 
@@ -93,5 +95,6 @@ RELEASE = after(
     "1.33",
     CHANGES,
     version="1.33.0",
+    accepted=partial(v1_25.accepted, differs=DIFFERS_1_33),
     summary="pods that request nothing have no balance score, resized pods count",
 )

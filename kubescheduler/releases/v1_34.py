@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
+from clusterstate.manifests.api_checks import DIFFERS_1_34
 from kubescheduler.config.gates import ALPHA, BETA, GA, LOCKED
 from kubescheduler.framework.plugins import (
     dynamic_resources,
@@ -12,7 +14,7 @@ from kubescheduler.framework.plugins import (
     nodes,
     volume_filters,
 )
-from kubescheduler.releases import edits, v1_33
+from kubescheduler.releases import edits, v1_25, v1_33
 from kubescheduler.releases.edits import after, change
 from kubescheduler.releases.release import ChangeKind
 from kubescheduler.releases.v1_30 import SAME_QUEUE_SORT
@@ -124,5 +126,6 @@ RELEASE = after(
     "1.34",
     CHANGES,
     version="1.34.1",
+    accepted=partial(v1_25.accepted, differs=DIFFERS_1_34),
     summary="dynamic resource allocation, host ports of sidecars",
 )

@@ -11,6 +11,7 @@ import yaml
 
 from clusterstate.manifests.api_checks import CHECKS_1_4, CHECKS_1_16, CHECKS_1_20, CHECKS_1_36, refused
 from clusterstate.manifests.known_fields import known_types
+from kubescheduler.releases.lookup import release_named
 
 TABLES = {"1.4": CHECKS_1_4, "1.16": CHECKS_1_16, "1.20": CHECKS_1_20, "1.36": CHECKS_1_36}
 RICH = [
@@ -109,12 +110,29 @@ IN_SPECS: dict[str, tuple[dict[str, Any], str]] = {
         'containers[0].resources.requests[cpu]: Invalid value: "-500m": must be greater than or equal to 0',
     ),
     "half a device": (
-        asking({"nvidia.com/gpu": "500m"}),
-        'containers[0].resources.requests[nvidia.com/gpu]: Invalid value: "500m": must be an integer',
+        asking({}, {"nvidia.com/gpu": "500m"}),
+        'containers[0].resources.limits[nvidia.com/gpu]: Invalid value: "500m": must be an integer',
     ),
     "fewer devices than the limit": (
         asking({"nvidia.com/gpu": 1}, {"nvidia.com/gpu": 2}),
         'containers[0].resources.requests: Invalid value: "1": must be equal to nvidia.com/gpu limit of 2',
+    ),
+    "more devices than the limit": (
+        asking({"nvidia.com/gpu": 3}, {"nvidia.com/gpu": 2}),
+        'containers[0].resources.requests: Invalid value: "3": must be equal to nvidia.com/gpu limit of 2',
+    ),
+    "devices without a limit": (
+        asking({"nvidia.com/gpu": 1}),
+        "containers[0].resources.limits: Required value: Limit must be set for non overcommitable resources",
+    ),
+    "huge pages without a limit": (
+        asking({"cpu": 1, "hugepages-2Mi": "4Mi"}),
+        "containers[0].resources.limits: Required value: Limit must be set for non overcommitable resources",
+    ),
+    "a container without a name": ({"initContainers": [{"image": "i"}]}, "initContainers[0].name: Required value"),
+    "rules without a policy": (
+        container(restartPolicyRules=[{"action": "Restart"}]),
+        "containers[0].restartPolicy: Required value: must specify restartPolicy when restart rules are used",
     ),
     "no resource of containers": (
         asking({"pods": 1}),
@@ -422,6 +440,41 @@ def test_releases_differ(release: str, manifest: dict[str, Any], ending: str | N
     """Each has its own words, and some take what others refuse."""
     found = refused("Pod", manifest, TABLES[release])
     assert (not found) if ending is None else found[0].endswith(ending)
+
+
+NEVER = {"initContainers": [{"name": "i", "restartPolicy": "Never"}]}
+SIDECAR = {"initContainers": [{"name": "i", "restartPolicy": "Always"}]}
+ONLY_ALWAYS = 'spec.initContainers[0].restartPolicy: Unsupported value: "Never": supported values: "Always"'
+OF_INIT = "spec.containers[0].restartPolicy: Forbidden: may not be set for non-init containers"
+BELOW_0 = requiring(key="a", operator="Gt", values=["-1"])
+AT = f"spec.affinity.nodeAffinity.{AFFINITY}.nodeSelectorTerms[0].matchExpressions[0].values[0]"
+COMPARING = tolerating(key="a", operator="Gt", value="x")
+
+
+@pytest.mark.parametrize(
+    ("release", "gates", "spec", "found"),
+    [
+        ("1.27", "", NEVER, ""),
+        ("1.28", "", NEVER, ""),
+        ("1.28", "SidecarContainers=true", NEVER, ONLY_ALWAYS),
+        ("1.29", "", NEVER, ONLY_ALWAYS),
+        ("1.33", "", NEVER, ONLY_ALWAYS),
+        ("1.33", "", SIDECAR, ""),
+        ("1.33", "", container(restartPolicy="Never"), OF_INIT),
+        ("1.34", "", NEVER, ""),
+        ("1.36", "", container(restartPolicy="OnFailure"), ""),
+        ("1.16", "", BELOW_0, ""),
+        ("1.32", "", BELOW_0, ""),
+        ("1.33", "", BELOW_0, f'{AT}: Invalid value: "-1": a valid label must be'),
+        ("1.16", "", COMPARING, ""),
+        ("1.34", "", COMPARING, ""),
+        ("1.36", "TaintTolerationComparisonOperators=true", COMPARING, 'spec.tolerations[0].value: Invalid value: "x"'),
+    ],
+)
+def test_what_came_between(release: str, gates: str, spec: dict[str, Any], found: str) -> None:
+    """Or takes a feature gate."""
+    refusals = refused("Pod", {"spec": spec}, release_named(release).accepted_values(gates).checks)
+    assert [each.startswith(found) for each in refusals] == ([True] if found else [])
 
 
 @pytest.mark.parametrize("release", ["1.4", "1.16", "1.20"])
