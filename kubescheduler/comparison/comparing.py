@@ -36,7 +36,7 @@ from kubescheduler.comparison.outcomes import (
     PodComparison,
 )
 from kubescheduler.comparison.running_pods import taken_out, taken_out_notes
-from kubescheduler.comparison.tracks import NOTHING_RUNS, Counted, Run, Track, check_tried, no_progress, pods_to_compare
+from kubescheduler.comparison.tracks import NOTHING_RUNS, Counted, Run, Track, no_progress, pods_to_compare, tried_rows
 from kubescheduler.core.decision import Decision, failures
 from kubescheduler.core.equal_runs import placed_in_order
 from kubescheduler.engine.spec import Engine, EngineSpec, cache_for, no_notice
@@ -97,7 +97,8 @@ def compare(  # noqa: PLR0913
     how: dict[str, Any] = {"sequence": mode == SEQUENCE, "preempts": preempt, "running": running}
     run = Run(cluster, engines, evidence=evidence, ties=ties, **how)
     compared = run.pods(pods, count.one_more)
-    check_tried(outcome for found in compared for outcome in found.outcomes)
+    rows, held = tried_rows(compared, running)
+    pods, compared = [pods[at] for at in rows], tuple(compared[at] for at in rows)
     owners = zip(compared, workloads_of(pods, cluster), strict=True)
     owned = tuple(attrs.evolve(found, workload=workload) for found, workload in owners)
     results, draws = drawn(Drawing(cluster, engines, **how), pods, owned, runs, count.one_more)
@@ -110,12 +111,13 @@ def compare(  # noqa: PLR0913
         mode=mode,
         pods=results,
         effects=tuple(
-            effects(others, pods, hosts, evicted, view, leave=mode == SEQUENCE)
+            effects(others, pods, [hosts[at] for at in rows], evicted, view, leave=mode == SEQUENCE)
             for hosts, evicted in zip(run.hosts, run.evicted, strict=True)
         ),
         before=effects(others, list(running.values()), there, (), view, leave=False),
         notes=(
             *left_out,
+            *held,
             *taken_out_notes(running),
             *extender_notes(columns, specs, engines),
             *drawn_notes(columns, draws, results),

@@ -23,7 +23,7 @@ from kubescheduler.comparison.comparing import extender_notes, notes_of_refusals
 from kubescheduler.comparison.comparison import change_document
 from kubescheduler.comparison.outcomes import Cause, HostChange, Outcome, PodComparison
 from kubescheduler.comparison.running_pods import TakenOut, taken_out, taken_out_notes
-from kubescheduler.comparison.tracks import Counted, Progress, Run, check_tried, no_progress, pods_to_compare
+from kubescheduler.comparison.tracks import Counted, Progress, Run, no_progress, pods_to_compare, tried_rows
 from kubescheduler.config.config_text import read_text
 from kubescheduler.engine.engine_flags import DEFAULTS, gates_text
 from kubescheduler.engine.spec import Engine, EngineSpec, no_notice
@@ -242,8 +242,9 @@ def timeline(
     pods, others = pods_to_compare(pods, engines)
     asked = taken_out(objects, pods)
     every = _decided(asked, engines, asked.pods, preempt, progress=progress or no_progress, explains=False)
-    check_tried(outcome for found in every for outcome in found.outcomes)
-    by_key = {pod.key: pod for pod in asked.pods}
+    rows, held = tried_rows(every, asked.running)
+    every, pods = [every[at] for at in rows], [asked.pods[at] for at in rows]
+    by_key = {pod.key: pod for pod in pods}
     moves: dict[str, list[TimelineMove]] = {each.pod: [] for each in every}
     for at in range(1, len(specs)):
         elsewhere = [by_key[each.pod] for each in every if each.outcomes[at - 1].host != each.outcomes[at].host]
@@ -253,7 +254,7 @@ def timeline(
         moved = [pod for pod in elsewhere if moves[pod.key] and moves[pod.key][-1].release == specs[at].release]
         for key, stays in _without_which_they_stay(asked, moved, moves, specs[at - 1 : at + 1], preempt):
             moves[key][-1] = replace(moves[key][-1], changes=stays)
-    owners = workloads_of(asked.pods, asked.objects)
+    owners = workloads_of(pods, asked.objects)
     columns = tuple(spec.release for spec in specs)
     return Timeline(
         columns,
@@ -264,6 +265,7 @@ def timeline(
         (
             *way.notes,
             *others,
+            *held,
             *taken_out_notes(asked.running),
             *extender_notes(columns, specs, engines),
             *notes_of_refusals(every),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import overload
 
 import attrs
@@ -113,31 +113,33 @@ def pods_to_compare(pods: Sequence[Pod], engines: Sequence[Engine]) -> tuple[lis
 
     Raises InputError where none is left: that nothing differs would be no answer.
     """
+    why = [(pod.key, [engine.foreign(pod) for engine in engines]) for pod in pods]
+    texts = [(key, found[-1] if all(found) else "") for key, found in why]
+    return [pod for pod, (_, text) in zip(pods, texts, strict=True) if not text], _left_out(texts)
+
+
+def tried_rows(found: Sequence[PodComparison], running: Collection[str] = ()) -> tuple[list[int], tuple[str, ...]]:
+    """The rows of the pods that some scheduler tried, as gates do not hold them back everywhere, and a note on the
+    others. running: ``namespace/name`` of pods that are there in any case.
+
+    Raises InputError where none is left.
+    """
+    held = [not any(outcome.tried for outcome in each.outcomes) for each in found]
+    texts = [(each.pod, each.outcomes[-1].message if gone else "") for each, gone in zip(found, held, strict=True)]
+    notes = _left_out(texts)
+    return [at for at, (key, text) in enumerate(texts) if not text or key in running], notes
+
+
+def _left_out(texts: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """Notes on pods that are left out. texts: (namespace/name, why; empty: it is not). Raises InputError for all."""
     others: dict[str, list[str]] = {}
-    left = []
-    for pod in pods:
-        texts = [engine.foreign(pod) for engine in engines]
-        if all(texts):
-            others.setdefault(texts[-1], []).append(pod.key)
-        else:
-            left.append(pod)
-    notes = tuple(
-        [f"left out: {_counted(keys)}, which no scheduler here tries: {text}" for text, keys in others.items()]
-    )
+    for key, text in texts:
+        others.setdefault(text, []).append(key)
+    left = others.pop("", ())
+    notes = [f"left out: {_counted(keys)}, which no scheduler here tries: {text}" for text, keys in others.items()]
     if not left:
         raise InputError(["there is no pod to compare", *notes])
-    return left, notes
-
-
-def check_tried(outcomes: Iterable[Outcome]) -> None:
-    """Raises InputError where no scheduler tried any pod, as gates hold them all back: that nothing differs would be
-    no answer."""
-    messages: dict[str, None] = {}
-    for outcome in outcomes:
-        if outcome.tried:
-            return
-        messages[outcome.message] = None
-    raise InputError(["there is no pod to compare: none is tried", *messages])
+    return tuple(notes)
 
 
 class TrackedDecision(msgspec.Struct, frozen=True, eq=False):

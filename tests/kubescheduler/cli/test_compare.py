@@ -381,7 +381,7 @@ def test_running_pods_that_cannot_be_picked(compare: Run, arguments: list[str], 
             pytest.param(
                 GATED,
                 ["--pods", "pods.yaml", "--old", "release=1.35", "--new", "release=1.36", *more],
-                "none is tried\nerror: waiting for scheduling gates: [quota]",
+                "which no scheduler here tries: waiting for scheduling gates: [quota]",
                 id=f"gated{''.join(more)}",
             )
             for more in ([], ["--steps"])
@@ -410,6 +410,19 @@ def test_pods_of_other_schedulers_are_left_out(compare: Run, folder: Path, steps
     found = compare("--pods", "pods.yaml", "--new", "release=1.20", *steps)
     assert "0 of 1 pods go elsewhere" in found.out
     assert "left out: 2 pods, default/other among them, which no scheduler here tries: profile not found" in found.out
+
+
+@pytest.mark.parametrize("steps", [(), ("--steps",)], ids=["columns", "steps"])
+def test_gated_pods_are_left_out(kubescheduler: Run, folder: Path, steps: tuple[str, ...]) -> None:
+    """What gates hold back everywhere is not among those that stay; what an older release places is a change."""
+    (folder / "nodes.yaml").write_text(NODES)
+    mine = "kind: Pod\nmetadata: {name: mine}\nspec: {containers: [{name: c}]}"
+    (folder / "pods.yaml").write_text(f"{GATED}\n---\n{mine}")
+    asked = ("compare", "nodes.yaml", "--pods", "pods.yaml", "--new", "release=1.36", *steps)
+    found = kubescheduler(*asked, "--old", "release=1.35")
+    assert "0 of 1 pods go elsewhere" in found.out
+    assert "left out: default/p, which no scheduler here tries: waiting for scheduling gates: [quota]" in found.out
+    assert "1 of 2 pods goes elsewhere" in kubescheduler(*asked, "--old", "release=1.20").out
 
 
 MOVES = """\
