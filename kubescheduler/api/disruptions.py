@@ -24,7 +24,7 @@ from kubescheduler.planning.drain import Chosen, DrainFlags, KubeletUpgrade, che
 from kubescheduler.planning.drain_order import Drain, Order, OrderOptions, OrderSearch, Surge, play_step
 from kubescheduler.planning.node_trials import nodes_beside
 from kubescheduler.planning.outage import Outage, Outages, lose, worst_first
-from kubescheduler.planning.rehearsal import LOST_NODE, Rehearsal, after_waiting, played
+from kubescheduler.planning.rehearsal import LOST_NODE, Rehearsal, after_waiting, not_tried_notes, played
 from kubescheduler.planning.shapes import one_shape
 from kubescheduler.simulation.workload import Workload
 
@@ -261,7 +261,7 @@ def _reported(rehearsal: Rehearsal, nodes: list[str], there: list[Chosen], notes
         nodes=tuple(nodes),
         stays=tuple(stays for node in there for stays in node.stays),
         violations=tuple(rehearsal.violations),
-        notes=tuple(notes),
+        notes=(*notes, *not_tried_notes(rehearsal.moved)),
         **played(rehearsal, rehearsal.moved),
         **more,
     )
@@ -411,7 +411,7 @@ def outage_of(
         nodes=tuple(nodes),
         lost_nodes=lost,
         utilisation=effects(left, (), (), (), engine.view, leave=False).utilisation,
-        notes=notes,
+        notes=(*notes, *not_tried_notes(moved)),
         **played(rehearsal, moved, hints=hints),
     )
 

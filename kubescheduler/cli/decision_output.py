@@ -17,7 +17,7 @@ from kubescheduler.core.decision import Decision, gave_up, undecided, went_on_wi
 from kubescheduler.sources.untrusted import one_line, shown
 
 if TYPE_CHECKING:
-    from kubescheduler.planning.rehearsal import Moved
+    from kubescheduler.planning.rehearsal import Displaced
     from kubescheduler.report.ci_results import CiCase, Suite
 
 
@@ -73,13 +73,15 @@ def exit_status(failed: Iterable[tuple[str, str]], *, fine: bool) -> int:
     return 2 if pods else int(not fine)
 
 
-def displaced_status(nowhere: Iterable[Moved], *, fine: bool) -> int:
-    """The exit status where pods had to leave their nodes; errors that ended attempts are told.
+def displaced_status(answers: Sequence[Displaced], *, fine: bool) -> int:
+    """The exit status where pods had to leave their nodes; it is told which keep that from being answered.
 
-    nowhere: the pods that fit nowhere. fine: whether the answer is yes.
+    fine: whether the answer is yes.
     """
-    gave_up = (each for each in nowhere if each.record is not None and each.record.gave_up)
-    return exit_status([(each.now.key, each.message) for each in gave_up if each.now is not None], fine=fine)
+    from kubescheduler.planning.rehearsal import undecided_among
+
+    undecided = undecided_among(answers)
+    return exit_status([(each.now.key, each.message) for each in undecided if each.now is not None], fine=fine)
 
 
 class PassedOverExtenders(msgspec.Struct, eq=False):

@@ -134,7 +134,7 @@ def drain(
         remark(f"--grace-period {grace_period}: pods end at once here, however long they may take")
     answer = drain_of(configured, there, names, flags, engine.ties(configured), wanted if order else None)
     echo(_rendered(answer, output, [*engine.notes(configured), *answer.notes], configured.release))
-    return displaced_status(answer.nowhere, fine=answer.fine)
+    return displaced_status([answer], fine=answer.fine)
 
 
 def _rendered(answer: Drain, output: str, notes: list[str], release: str) -> Iterator[str]:

@@ -81,8 +81,7 @@ def outage(
         with progress("losing", sys.stderr, smallest=FEWEST) as tell:
             found = outages_of(configured, there, each, ties, unreachable=unreachable, progress=tell)
     echo(_rendered(found, output, [*engine.notes(configured), *found.notes], configured.release))
-    nowhere = [moved for one in _each(found) for moved in one.nowhere]
-    return displaced_status(nowhere, fine=found.fine)
+    return displaced_status(_each(found), fine=found.fine)
 
 
 def _each(found: Outage | Outages) -> Sequence[Outage]:

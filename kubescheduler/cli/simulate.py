@@ -138,7 +138,9 @@ def _run(
     elif listen is None:
         echo(rendered_report(report, output, [*notes, *report.notes()], screen_of(sys.stdout)))
     remarks(passed_over.remarks())
-    errors = [(record.pod.key, record.message) for record in report.failed]
+    waited = {pod.key for pod in there.pending()} if len(report.foreign) < len(report.pods) else ()
+    named = [record for record in report.foreign if record.pod.key not in waited]
+    errors = [(record.pod.key, record.message) for record in (*report.failed, *named)]
     return exit_status(errors, fine=report.every_pod_had_a_node)
 
 

@@ -132,14 +132,19 @@ def tried_rows(found: Sequence[PodComparison], running: Collection[str] = ()) ->
 
 def _left_out(texts: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     """Notes on pods that are left out. texts: (namespace/name, why; empty: it is not). Raises InputError for all."""
+    every = list(texts)
+    notes = left_out_notes((key, text) for key, text in every if text)
+    if all(text for _, text in every):
+        raise InputError(["there is no pod to compare", *notes])
+    return tuple(notes)
+
+
+def left_out_notes(texts: Iterable[tuple[str, str]]) -> list[str]:
+    """A note for each reason why pods are left out. texts: (namespace/name, why)."""
     others: dict[str, list[str]] = {}
     for key, text in texts:
         others.setdefault(text, []).append(key)
-    left = others.pop("", ())
-    notes = [f"left out: {_counted(keys)}, which no scheduler here tries: {text}" for text, keys in others.items()]
-    if not left:
-        raise InputError(["there is no pod to compare", *notes])
-    return tuple(notes)
+    return [f"left out: {_counted(keys)}, which no scheduler here tries: {text}" for text, keys in others.items()]
 
 
 class TrackedDecision(msgspec.Struct, frozen=True, eq=False):

@@ -490,6 +490,7 @@ class Drain(Displaced, frozen=True, eq=False, kw_only=True):
             "preempted": preempted,
             "running": sum(bool(moved.node) for moved in self.moved),
             "nowhere": len(self.nowhere),
+            **({"foreign": len(self.foreign)} if self.foreign else {}),
             "lost": len(self.lost),
             "blocked": len(self.blocked),
             "stay": len(self.stays),

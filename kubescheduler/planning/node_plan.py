@@ -91,6 +91,10 @@ class LeftOver(msgspec.Struct, frozen=True, eq=False):
     """Whether an error ended its attempt."""
     would_fit: bool = False
     """Whether one more node of some shape would take it as things are at the end: when it came, others did."""
+    tried: bool = True
+    """False: gates hold it back, or it is another scheduler's."""
+    foreign: bool = False
+    """Whether it is another scheduler's."""
 
 
 class NodePlan(Shown, msgspec.Struct, frozen=True, eq=False):
@@ -122,8 +126,8 @@ class NodePlan(Shown, msgspec.Struct, frozen=True, eq=False):
 
     @property
     def everything_runs(self) -> bool:
-        """Whether every pod has a node with these."""
-        return self.placed == self.asked
+        """Whether every pod has a node with these, but for those of other schedulers."""
+        return self.placed == self.asked - sum(1 + len(each.others) for each in self.left if each.foreign)
 
     def sentences(self) -> list[str]:
         """The answer in words, a paragraph each."""
@@ -185,6 +189,7 @@ def _left_dict(left: LeftOver) -> dict[str, Any]:
 def _sentences(plan: NodePlan) -> Iterator[str]:
     left = sum(1 + len(each.others) for each in plan.left)
     placed, behind = plan.placed, plan.asked - plan.placed - left
+    untried = sum(1 + len(each.others) for each in plan.left if not each.tried)
     number = sum(plan.added.values())
     if not plan.asked:
         yield "No pod is asked about, so no node is needed."
@@ -199,11 +204,20 @@ def _sentences(plan: NodePlan) -> Iterator[str]:
         yield "The Cluster Autoscaler adds nothing."
     elif placed:
         yield f"No node is needed: {counted(placed, 'pod')} {'run' if placed != 1 else 'runs'} in the cluster as it is."
-    else:
+    elif left > untried:
         yield "No node of any shape helps."
     if number:
         yield _how_good(plan)
-    refused = sum(1 + len(each.others) for each in plan.left if not each.would_fit)
+    if untried:
+        yield f"{counted(untried, 'pod')} {'are' if untried != 1 else 'is'} not tried, whatever nodes there are."
+    yield from _waiting(plan, left - untried)
+    if behind > 0:
+        yield f"{counted(behind, 'pod')} more {'come' if behind != 1 else 'comes'} only when those before have a node."
+
+
+def _waiting(plan: NodePlan, left: int) -> Iterator[str]:
+    """left: how many pods were tried and have no node."""
+    refused = sum(1 + len(each.others) for each in plan.left if each.tried and not each.would_fit)
     if left and plan.steps is None:
         if refused:
             yield f"{counted(refused, 'pod')} {'fit' if refused != 1 else 'fits'} on no node of any shape."
@@ -212,8 +226,6 @@ def _sentences(plan: NodePlan) -> Iterator[str]:
             yield f"{counted(left - refused, 'pod')} {waits} with every set of nodes that was tried."
     elif left:
         yield f"{counted(left, 'pod')} still {'wait' if left != 1 else 'waits'}."
-    if behind > 0:
-        yield f"{counted(behind, 'pod')} more {'come' if behind != 1 else 'comes'} only when those before have a node."
 
 
 def _how_good(plan: NodePlan) -> str:
@@ -369,7 +381,7 @@ def _left_overs(trials: NodeTrials, played: Played, top: int | None) -> Iterator
     for first, *others in alike.values():
         names = tuple(record.pod.key for record in others)
         if not first.attempts:
-            yield LeftOver(first.pod, names, first.message, {}, None)
+            yield LeftOver(first.pod, names, first.message, {}, None, tried=False, foreign=first.foreign)
             continue
         decision = scheduler.decide(first.pod)
         reasons = decision.reasons()

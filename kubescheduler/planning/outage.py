@@ -125,7 +125,8 @@ def lose(
     after = _running(rehearsal, without=nodes)
     preempted = (moved.pod for moved in rehearsal.moved if moved.left[0] != LOST_NODE)
     evicted = _named(rehearsal, [pod for pod in preempted if pod.key not in waited])
-    affected = sorted({*there, *evicted})
+    foreign = _named(rehearsal, [moved.pod for moved in rehearsal.moved if moved.foreign])
+    affected = sorted({*there, *evicted} - {*foreign})
     return Lost(
         daemons=sum(fate_of(pod) in (Fate.DAEMON, Fate.STATIC) for pod in leaving),
         held=tuple(held),
@@ -210,6 +211,7 @@ class Outage(Displaced, frozen=True, eq=False, kw_only=True):
             "preempted": preempted,
             "running": sum(bool(moved.node) for moved in self.moved),
             "nowhere": len(self.nowhere),
+            **({"foreign": len(self.foreign)} if self.foreign else {}),
             "lost": len(self.lost),
             "stay": len(self.held),
             "daemons": self.lost_nodes.daemons,
@@ -333,7 +335,7 @@ def worst_first(outages: Sequence[Outage]) -> tuple[Outage, ...]:
 def _which(outage: Outage) -> str:
     """``survives``, or the workloads with fewer pods than before, those that miss most first."""
     if outage.fine:
-        return "survives"
+        return f"{counted(len(outage.foreign), 'pod')} not tried, else survives" if outage.foreign else "survives"
     missing = [f"{name} ({count:,})" for name, count in outage.missing().most_common()]
     return named(missing or [moved.pod.key for moved in (*outage.nowhere, *outage.lost)], NAMED)
 

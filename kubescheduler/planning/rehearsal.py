@@ -7,7 +7,7 @@ included; what that evicts comes back as well. A pod that leaves ends at once, a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -17,6 +17,7 @@ import msgspec
 from clusterstate.cache import TERMINATED
 from clusterstate.cluster_objects import KEPT
 from clusterstate.objects import ClusterObject, Node, NodeCondition, Pod, PodCondition, Taint
+from kubescheduler.comparison.tracks import left_out_notes
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.results import Shown
 from kubescheduler.core.selection import TieBreak
@@ -60,13 +61,18 @@ class Moved:
 
     @property
     def nowhere(self) -> bool:
-        """Whether it was made anew and has no node."""
-        return self.now is not None and not self.node
+        """Whether it was made anew, and no node takes it."""
+        return self.now is not None and not self.node and not self.foreign
+
+    @property
+    def foreign(self) -> bool:
+        """Whether it was made anew and is another scheduler's, so that nobody says where it goes."""
+        return self.now is not None and self.record is not None and self.record.foreign
 
     @property
     def message(self) -> str:
-        """Why it is nowhere, in the release's words; empty for any other."""
-        return self.record.message if self.record is not None and self.nowhere else ""
+        """Why it is nowhere or not tried, in the release's words; empty for any other."""
+        return self.record.message if self.record is not None and (self.nowhere or self.foreign) else ""
 
     @property
     def decision(self) -> Decision | None:
@@ -146,8 +152,9 @@ class Rehearsal:
         return [*others, *nodes, *self._pods.values()]
 
     def nowhere(self) -> list[Moved]:
-        """The pods that had to leave and have no node now."""
-        return [moved for key in self._homeless if (moved := self._followed.get(key)) is not None]
+        """The pods that had to leave and have no node now, but for those of other schedulers."""
+        there = (self._followed.get(key) for key in self._homeless)
+        return [moved for moved in there if moved is not None and not moved.foreign]
 
     def record(self, pod: Pod) -> PodRecord | None:
         """What became of a pod that came, also of one that waited from the start."""
@@ -373,6 +380,7 @@ VERBS = {
     "preempted": ("preempted", "preempted"),
     "running": ("runs again", "run again"),
     "nowhere": ("fits nowhere", "fit nowhere"),
+    "foreign": ("is not tried", "are not tried"),
     "lost": ("lost", "lost"),
     "blocked": ("blocked", "blocked"),
     "stay": ("stays with its node", "stay with their nodes"),
@@ -398,6 +406,11 @@ class Displaced(Shown, msgspec.Struct, frozen=True, eq=False, kw_only=True):
     def nowhere(self) -> list[Moved]:
         """The pods that were made anew and fit nowhere."""
         return [moved for moved in self.moved if moved.nowhere]
+
+    @property
+    def foreign(self) -> list[Moved]:
+        """The pods that were made anew and are other schedulers'."""
+        return [moved for moved in self.moved if moved.foreign]
 
     @property
     def lost(self) -> list[Moved]:
@@ -427,8 +440,10 @@ class Displaced(Shown, msgspec.Struct, frozen=True, eq=False, kw_only=True):
             yield f"{counted(len(self.waiting), 'pod')} waited before: {placed:,} got a node"
 
     def moved_rows(self) -> Iterator[tuple[str, str, str, str]]:
-        """(pod, node before, pod and node now, why): those that fit nowhere, those that are gone, the rest."""
-        for moved in sorted(self.moved, key=lambda moved: (not moved.nowhere, moved.now is not None)):
+        """(pod, node before, pod and node now, why): those that fit nowhere, are not tried, are gone, the rest."""
+        for moved in sorted(
+            self.moved, key=lambda moved: (not moved.nowhere, not moved.foreign, moved.now is not None)
+        ):
             yield moved.pod.key, moved.pod.node_name, moved_place(moved), moved_text(moved, self.hints)
 
 
@@ -444,6 +459,19 @@ def played(rehearsal: Rehearsal, moved: Iterable[Moved], *, hints: bool = True) 
         "below": rehearsal.budgets.below(),
         "hints": rehearsal.hints(nowhere) if hints else {},
     }
+
+
+def not_tried_notes(moved: Iterable[Moved]) -> list[str]:
+    """What is to be said of the pods of other schedulers."""
+    return left_out_notes((each.pod.key, each.message) for each in moved if each.foreign)
+
+
+def undecided_among(answers: Sequence[Displaced]) -> list[Moved]:
+    """The pods that keep a question from being answered: errors ended their attempts, or all that come back are other
+    schedulers'."""
+    gave_up = [each for one in answers for each in one.nowhere if each.record is not None and each.record.gave_up]
+    back = [each for one in answers for each in one.moved if each.now is not None]
+    return back if back and all(each.foreign for each in back) else gave_up
 
 
 def moved_dict(moved: Moved, hints: Mapping[str, tuple[Hint, ...]]) -> dict[str, Any]:
@@ -466,7 +494,7 @@ def moved_place(moved: Moved) -> str:
     """The node, or what there is instead."""
     if moved.now is None:
         return "<lost>" if moved.fate is Fate.BARE else "<gone>"
-    return moved.node or "<nowhere>"
+    return "<not tried>" if moved.foreign else moved.node or "<nowhere>"
 
 
 def moved_text(moved: Moved, hints: Mapping[str, tuple[Hint, ...]]) -> str:
@@ -478,7 +506,7 @@ def moved_text(moved: Moved, hints: Mapping[str, tuple[Hint, ...]]) -> str:
         parts.append("no controller makes it anew")
     if moved.now is not None and moved.now.key != moved.pod.key:
         parts.append(f"as {moved.now.metadata.name}")
-    if moved.nowhere:
+    if moved.nowhere or moved.foreign:
         parts.append(" ".join(moved.message.split()))
         found = hints.get(moved.now.key, ()) if moved.now is not None else ()
         parts += [f"hint: {hint.text_for_all}" for hint in found]

@@ -273,7 +273,7 @@ class _Search:
     def _hurts(self, played: Rehearsal) -> tuple[str, str] | None:
         """(why not, the pod) where a pod has no node, stays, was evicted for another, or waits that did not."""
         for moved in played.moved:
-            if moved.nowhere:  # a budget is closed for that, if one is
+            if moved.nowhere or moved.foreign:  # a budget is closed for that, if one is
                 return moved.message, moved.pod.key
         for blocked in self._blocked:
             return f"{blocked.refusal}", blocked.pod.key

@@ -186,6 +186,8 @@ def displaced_cases(
             failed = each.record is not None and each.record.gave_up
             standing = Standing.ERROR if failed else Standing.FAILED
             yield CiCase(group, name, standing, "nowhere", " ".join(each.message.split()), text)
+        elif each.foreign:
+            yield CiCase(group, name, Standing.SKIPPED, "not-tried", each.message, text)
         elif each.now is None and each.fate is Fate.BARE:
             yield CiCase(group, name, Standing.FAILED if lost_fails else Standing.PASSED, "lost", NOBODY, text)
         else:

@@ -461,6 +461,7 @@ class Simulation:
         self._lasted = now
         self._changes += bool(pod.nominated_node_name)
         foreign = "" if pod.node_name else self._scheduler.foreign(pod)
+        record.foreign = bool(foreign)
         if foreign:
             self._ignored.add(pod.key)
             self._tell(Kind.IGNORED, pod=pod.key, message=foreign)

@@ -258,6 +258,8 @@ class PodRecord:
     """How long it runs once it is bound."""
     chain: str = ""
     """The chain whose next pod it brings, empty for none."""
+    foreign: bool = False
+    """Whether it is another scheduler's, so that nobody looked at the nodes for it."""
     _failed: Decision | None = None
     _text: str = ""
 
@@ -373,9 +375,14 @@ class Report:
         return [record for record in self.pending if record.gave_up]
 
     @property
+    def foreign(self) -> list[PodRecord]:
+        """The pods of other schedulers, which none here tried."""
+        return [record for record in self.pods if record.foreign]
+
+    @property
     def every_pod_had_a_node(self) -> bool:
-        """Whether every pod was placed at some time."""
-        return not any(record.outcome in (WAITING, WITHDRAWN) for record in self.pods)
+        """Whether every pod was placed at some time, but for those of other schedulers."""
+        return not any(record.outcome in (WAITING, WITHDRAWN) for record in self.pods if not record.foreign)
 
     def reasons(self) -> list[ReasonCount]:
         """Why pods wait at the end, the most frequent first."""

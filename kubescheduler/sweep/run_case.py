@@ -22,7 +22,7 @@ from clusterstate.usage import CPU, MEMORY
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.comparison.effects import Utilisation, cluster_effects
 from kubescheduler.comparison.running_pods import asked_pods, taken_out
-from kubescheduler.comparison.tracks import NOTHING_RUNS, Track
+from kubescheduler.comparison.tracks import NOTHING_RUNS, Track, pods_to_compare
 from kubescheduler.core.decision import Decision, failures, went_on_without
 from kubescheduler.core.equal_runs import placed_in_order
 from kubescheduler.core.selection import FirstByName, RandomTie, TieBreak
@@ -256,7 +256,8 @@ def _run(
         )
     engine = case_engine(case, contents, here, notes)
     inputs = _READER.inputs(case, contents)
-    notes += inputs.notes
+    pods, left_out = pods_to_compare(inputs.pods, [engine]) if inputs.pods else ([], ())
+    notes += (*inputs.notes, *(f"{case.configuration.label}: {text}" for text in left_out))
     cache = cache_for(engine, inputs.objects)
     scheduler = engine.scheduler(cache, _tie_break(case, engine))
     track = Track(scheduler, case.options.preempt, moves=True, running=inputs.running)
@@ -265,7 +266,7 @@ def _run(
     errors: list[str] = []
     without: dict[str, None] = {}
     one = partial(_place, track=track, errors=errors, without=without)
-    for part in map(one, inputs.pods) if inputs.running else placed_in_order(scheduler.place_run, inputs.pods, one):
+    for part in map(one, pods) if inputs.running else placed_in_order(scheduler.place_run, pods, one):
         placements.update([(part.pod.key, part.host)] if isinstance(part, Decision) else part.by_pod())
     placements.update((pod.key, None) for pod in track.evicted if pod not in cache and pod.key in placements)
     seconds = clock() - start
@@ -282,7 +283,9 @@ def _run(
         ERROR: "",
     }
     more: dict[str, Value] = {PLACEMENTS: text, SECONDS: round(seconds, 6)}
-    more |= {MOVED: sum(placements[key] != pod.node_name for key, pod in inputs.running.items())}
+    more |= {
+        MOVED: sum(node != inputs.running[key].node_name for key, node in placements.items() if key in inputs.running)
+    }
     more |= {PREEMPTIONS: track.preemptions, VICTIMS: len(track.evicted)}
     options = case.options
     wanted = columns_of(
@@ -299,7 +302,7 @@ def _tie_break(case: Case, engine: Engine) -> TieBreak:
 
 
 def _place(pod: Pod, track: Track, errors: list[str], without: dict[str, None]) -> Decision:
-    """Decides on a pod and places it. One that is not even tried gets none, which is no error. without: gets the
+    """Decides on a pod and places it. One that gates hold back gets none, which is no error. without: gets the
     ignorable extenders that did not answer."""
     decision = track.run(pod)
     errors += (f"Pod {pod.key}: {text}" for text in list(failures(decision))[:1])

@@ -224,3 +224,55 @@ def test_many_pods_with_many_errors(kubescheduler: Run, folder: Path) -> None:
     assert lines[0].startswith("error: no decision on default/a1, default/b1, default/c1 and 1 more: ")
     assert len(lines) == 6
     assert lines[-1] == "error: 2 more errors ended attempts"
+
+
+OTHER = pod("other", spec=", schedulerName: volcano")
+OWNED = (
+    ", namespace: default, "
+    "ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: %s, uid: %s, controller: true}]"
+)
+THEIRS = pod("vol-abcde", metadata=OWNED % ("vol", "u1"), spec=", nodeName: n1, schedulerName: volcano")
+OURS = pod("web-abcde", metadata=OWNED % ("web", "u2"), spec=", nodeName: n1")
+QUESTIONS: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "simulate": (OTHER, "", ("simulate", "cluster.yaml", "--workload", "asked.yaml")),
+    "nodes": (OTHER, POD, ("nodes", "cluster.yaml", "--shapes", "cluster.yaml", "--workload", "asked.yaml")),
+    "drain": (THEIRS, OURS, ("drain", "cluster.yaml", "asked.yaml", "n1")),
+    "an order": (THEIRS, OURS, ("drain", "cluster.yaml", "asked.yaml", "n1", "--order")),
+    "outage": (THEIRS, OURS, ("outage", "cluster.yaml", "asked.yaml", "--node", "n1")),
+    "each": (THEIRS, OURS, ("outage", "cluster.yaml", "asked.yaml", "--each", "hostname")),
+}
+
+
+@pytest.mark.parametrize("release", ["1.16", "1.36"])
+@pytest.mark.parametrize(("theirs", "ours", "command"), QUESTIONS.values(), ids=QUESTIONS)
+def test_pods_of_other_schedulers(
+    kubescheduler: Run, folder: Path, theirs: str, ours: str, command: tuple[str, ...], release: str
+) -> None:
+    """None fits nowhere, as no scheduler here tries them: alone they are no answer, beside others they are left out."""
+    (folder / "asked.yaml").write_text(theirs)
+    alone = kubescheduler(*command, "--release", release)
+    assert (alone.status, "error: no decision on default/" in alone.err) == (2, True)
+    assert "<nowhere>" not in alone.out
+    if ours:
+        (folder / "asked.yaml").write_text(f"{theirs}---\n{ours}")
+        both = kubescheduler(*command, "--release", release)
+        assert (both.status, both.err) == (0, "")
+        assert "not tried" in both.out or "left out: default/" in both.out
+
+
+def test_pending_pods_of_other_schedulers_are_left_to_them(kubescheduler: Run, folder: Path) -> None:
+    """As schedule --pending leaves them: the workload is asked about, they only wait in the cluster."""
+    (folder / "pending.yaml").write_text(OTHER)
+    asked = ("cluster.yaml", "pending.yaml", "--workload", "pod.yaml", "--pending")
+    assert kubescheduler("simulate", *asked).status == 0
+    assert kubescheduler("nodes", *asked, "--shapes", "cluster.yaml").status == 0
+
+
+def test_a_gated_pod_needs_no_nodes(kubescheduler: Run, folder: Path) -> None:
+    """No shape refuses it: it is not tried."""
+    (folder / "gated.yaml").write_text(pod("gated", spec=", schedulingGates: [{name: quota}]"))
+    found = kubescheduler(
+        *("nodes", "cluster.yaml", "--shapes", "cluster.yaml", "--workload", "gated.yaml", "--release", "1.36")
+    )
+    assert (found.status, "1 pod is not tried, whatever nodes there are." in found.out) == (1, True)
+    assert "fits on no node" not in found.out

@@ -96,10 +96,16 @@ def test_pods_of_a_file(tmp_path: Path, snapshot: str) -> None:
 
 
 def test_pods_of_another_scheduler(snapshot: str, tmp_path: Path) -> None:
-    """A pod that no profile is for gets no node and is no error."""
-    name = write(tmp_path / "pods.json", pod_manifest("new", schedulerName="other"))
-    row = run_case(one_case(snapshot, "release=1.36", pod_files=(name,))).row
-    assert (row["unschedulable"], row["error"]) == (1, "")
+    """They are left out with a note; where no other is asked about, the row has an error."""
+    other = pod_manifest("new", schedulerName="other")
+    found = run_case(one_case(snapshot, "release=1.36", pod_files=(write(tmp_path / "pods.json", other),)))
+    why = 'left out: default/new, which no scheduler here tries: profile not found for scheduler name "other"'
+    assert found.row["error"] == f"there is no pod to compare; {why}"
+    assert "unschedulable" not in found.row
+    name = write(tmp_path / "both.json", other, pod_manifest("mine"))
+    found = run_case(one_case(snapshot, "release=1.36", pod_files=(name,)))
+    assert (found.row["pods"], found.row["unschedulable"], found.row["error"]) == (1, 0, "")
+    assert found.notes == (f"release=1.36: {why}",)
 
 
 # --- errors ------------------------------------------------------------------------------------
