@@ -88,7 +88,7 @@ class Registry(msgspec.Struct):
         """A provider by name. Upstream: 1.16 GetAlgorithmProvider."""
         provider = self.providers.get(name)
         if provider is None:
-            raise RegistryError(f'plugin "{name}" has not been registered{nearest(name, self.providers)}')
+            raise RegistryError(f'plugin "{name}" has not been registered{nearest(name, self.providers, 0.6)}')
         return provider
 
 

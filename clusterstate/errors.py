@@ -105,7 +105,7 @@ def listed(texts: Iterable[str]) -> list[str]:
     return [*every[:MOST_LISTED], f"and {more:,} more"] if more > 0 else every
 
 
-def nearest(name: str, known: Iterable[str], alike: float = 0.6) -> str:
+def nearest(name: str, known: Iterable[str], alike: float = 0.75) -> str:
     """`; did you mean …?` when a known name is like this one but for case and a letter or two, else nothing.
 
     alike: what share of their letters they have in common at least.

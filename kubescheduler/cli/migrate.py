@@ -106,7 +106,7 @@ def migrate(
         from kubescheduler.cli.engine_options import remark
 
         inexact = sum(note.kind.inexact for note in translation.notes)
-        head = f"{len(translation.notes)} notes are at the head of the configuration, {inexact} on what is not the same"
+        head = f"notes at the head of the configuration: {len(translation.notes)}, {inexact} on what is not the same"
         for text in map(str, translation.notes) if bare else (head,):
             remark(text)
     return 0 if translation.exact else 1

@@ -87,10 +87,12 @@ API_VERSIONS = tuple(
 V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3, V1 = API_VERSIONS
 
 _BEFORE_V1 = tuple(point.value for point in Point if point not in (Point.PLACEMENT_GENERATE, Point.PLACEMENT_SCORE))
+PARTNERS = {"unreserve": Point.RESERVE.value}
+"""An extension point of v1alpha2 alone → the one whose plugins take part in it here."""
 MEMBERS = {
     V1ALPHA2: (
         *(point for point in _BEFORE_V1 if point not in (Point.PRE_ENQUEUE.value, Point.POST_FILTER.value)),
-        "unreserve",
+        *PARTNERS,
     ),
     V1BETA1: tuple(point for point in _BEFORE_V1 if point != Point.PRE_ENQUEUE.value),
     V1BETA2: (*_BEFORE_V1, MULTI_POINT),

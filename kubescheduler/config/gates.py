@@ -152,7 +152,7 @@ class ReleaseGates(msgspec.Struct, frozen=True, eq=False):
             gate = self.gates.get(name) or self.elsewhere.get(name)
             if gate is None:
                 if name not in self.stages.values():
-                    problems.append(f"unrecognized feature gate: {name}{nearest(name, self.gates)}")
+                    problems.append(f"unrecognized feature gate: {name}{nearest(name, self.gates, 0.9)}")
             elif gate.locked and value != gate.default:
                 locked, wanted = (str(flag).lower() for flag in (gate.default, value))
                 problems.append(f"cannot set feature gate {name} to {wanted}, feature is locked to {locked}")

@@ -20,6 +20,7 @@ from kubescheduler.config.config_schema import (
     API_VERSIONS,
     KIND,
     MULTI_POINT,
+    PARTNERS,
     PluginConfig,
     Written,
     WrittenProfile,
@@ -226,9 +227,9 @@ def _enabled_problems(profile: WrittenProfile, path: str, points: PluginPoints, 
             known = points.get(plugin.name)
             if known is None:
                 yield f"{where}: {_unknown(plugin.name, points, form)}"
-            elif member != MULTI_POINT and Point(member) not in known:
+            elif member != MULTI_POINT and Point(PARTNERS.get(member, member)) not in known:
                 there = ", ".join(point.value for point in Point if point in known)
-                kind = Point(member).kind.removesuffix("Plugin")
+                kind = f"{member[0].upper()}{member[1:]}"
                 yield f"{where}: plugin {plugin.name} does not extend {kind} plugin; it takes part in {there}"
         for at, name in enumerate(plugins.disabled):
             if not name:

@@ -71,6 +71,7 @@ CHANGES = (
             lifts={},
             refused={},
             reads_any_args=False,
+            later=frozenset({"parallelism"}),
             finish=finish_1_20,
         ),
         edits.release_fields(process_defaults={"leaderElection": {"resourceLock": "endpointsleases"}}),

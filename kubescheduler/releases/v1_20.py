@@ -118,6 +118,12 @@ CHANGES = (
         edits.release_fields(view=view),
     ),
     change(
+        "parallelism-is-configured",
+        "Configurations have the key parallelism.",
+        ChangeKind.CONFIGURATION,
+        edits.without_later("parallelism"),
+    ),
+    change(
         "leader-elected-by-lease",
         "The resource lock of the leader election is a Lease by default.",
         ChangeKind.CONFIGURATION,

@@ -286,7 +286,8 @@ def only_one(held: Sequence[Held], names: Sequence[str]) -> tuple[Held, tuple[No
         raise ConfigError(f"{', '.join(names)}: there is no Policy, KubeSchedulerConfiguration or kube-scheduler in it")
     first, *more = held
     if more and not first.name.startswith("ConfigMap "):
-        raise ConfigError(f"several documents: {', '.join(one.name for one in held)}; give one of them")
+        files = ", ".join(dict.fromkeys(one.name for one in held))
+        raise ConfigError(f"{files}: {len(held)} documents; kube-scheduler reads one: give only that")
     return first, tuple(Note(NoteKind.CHECK, one.name, f"it is there too; {first.name} is migrated") for one in more)
 
 

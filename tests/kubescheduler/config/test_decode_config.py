@@ -184,6 +184,20 @@ def test_every_fault_at_once() -> None:
     )
 
 
+def test_unreserve_is_for_plugins_of_reserve() -> None:
+    """1.18 has the point Unreserve, in which those of Reserve take part."""
+    assert problems("1.18", profiles=[{"plugins": {"unreserve": {"enabled": [{"name": "NodeName"}]}}}]) == (
+        "profiles[0].plugins.unreserve.enabled[0].name: plugin NodeName does not extend Unreserve plugin; "
+        "it takes part in filter",
+    )
+
+
+def test_parallelism_comes_with_1_20() -> None:
+    """In 1.19 it is an unknown key."""
+    assert problems("1.19", parallelism=8)[0].startswith("parallelism: unknown key; known are ")
+    assert read("1.20", parallelism=8).parallelism == 8
+
+
 def test_null_counts_as_absent() -> None:
     """A null leaves the default, for args, too."""
     config = read("1.36", parallelism=None, profiles=[{"pluginConfig": [{"name": "VolumeBinding", "args": None}]}])

@@ -28,7 +28,7 @@ def format_of(release: str, version: str = "") -> ComponentFormat:
     return release_named(release).framework_rules.component
 
 
-NATIVE = {"1.20": "v1beta1", "1.36": "v1"}
+NATIVE = {"1.18": "v1alpha2", "1.19": "v1beta1", "1.20": "v1beta1", "1.36": "v1"}
 
 
 def document(release: str, version: str = "", **keys: Any) -> dict[str, Any]:
