@@ -97,10 +97,14 @@ def text_of(given: Given, key: str) -> str | None:
     return "" if value is None else value if isinstance(value, str) else None
 
 
-def objects_of(given: Given, key: str) -> list[tuple[int, Given]]:
-    """(index, object) of the list at a key."""
+def inside(given: Given, key: str, *keys: str) -> Iterator[tuple[str, Given]]:
+    """(place below the given object, object) of each object at the end of a path, through objects and lists."""
     value = given.get(key)
-    return [(at, one) for at, one in enumerate(value) if isinstance(one, Mapping)] if isinstance(value, list) else []
+    there = [(f"[{at}]", each) for at, each in enumerate(value)] if isinstance(value, list) else [("", value)]
+    for at, one in there:
+        if isinstance(one, Mapping):
+            found = inside(one, *keys) if keys else (("", one),)
+            yield from ((f".{key}{at}{place}", each) for place, each in found)
 
 
 def object_of(given: Given, key: str) -> Given:
@@ -114,6 +118,20 @@ def texts_of(given: Given, key: str) -> Sequence[str] | None:
     value = given.get(key)
     value = [] if value is None else value
     return value if isinstance(value, list) and all(isinstance(each, str) for each in value) else None
+
+
+def wrong(place: str, value: str, errors: Errors) -> Iterator[Fault]:
+    """What is wrong with a text."""
+    return ((place, invalid(value, error)) for error in errors(value))
+
+
+def repeated(values: Iterable[tuple[str, str]]) -> Iterator[Fault]:
+    """Of (place, text) where the text was there before; an empty one counts as none."""
+    known: set[str] = set()
+    for place, value in values:
+        if value and value in known:
+            yield place, duplicate(value)
+        known.add(value)
 
 
 # --- checks of one field ---------------------------------------------------------------------
@@ -155,8 +173,8 @@ def named(key: str, errors: Errors) -> Check:
     """A text that is a name of some sort, if it is there."""
 
     def check(given: Given) -> Iterator[Fault]:
-        value = text_of(given, key)
-        yield from ((f".{key}", invalid(value, error)) for error in (errors(value) if value else ()))
+        if value := text_of(given, key):
+            yield from wrong(f".{key}", value, errors)
 
     return check
 
@@ -167,9 +185,9 @@ def labels(key: str, *, values: bool = True) -> Check:
     def check(given: Given) -> Iterator[Fault]:
         for name, value in object_of(given, key).items():
             if isinstance(name, str):
-                yield from ((f".{key}", invalid(name, error)) for error in qualified_name_errors(name))
+                yield from wrong(f".{key}", name, qualified_name_errors)
             if values and isinstance(value, str):
-                yield from ((f".{key}", invalid(value, error)) for error in label_value_errors(value))
+                yield from wrong(f".{key}", value, label_value_errors)
 
     return check
 
@@ -181,12 +199,12 @@ def unique(key: str, *fields: str, place: str, shown: str) -> Check:
     """
 
     def check(given: Given) -> Iterator[Fault]:
-        every = [(at, tuple(str(one.get(field, "")) for field in fields)) for at, one in objects_of(given, key)]
+        every = [(at, tuple(str(one.get(field, "")) for field in fields)) for at, one in inside(given, key)]
         counts = Counter(values for _, values in every if any(values))
         for at, values in every:
             counts[values] -= 1
             if counts[values] > 0:
-                yield f".{key}[{at}]{place}", duplicate(shown.format(*values))
+                yield f"{at}{place}", duplicate(shown.format(*values))
 
     return check
 
@@ -228,7 +246,7 @@ def is_canonical(text: str) -> bool:
 def taint(given: Given) -> Iterator[Fault]:
     """Upstream: validateNodeTaints."""
     key, value, effect = (text_of(given, field) for field in ("key", "value", "effect"))
-    yield from ((".key", invalid(key, error)) for error in (() if key is None else qualified_name_errors(key)))
+    yield from () if key is None else wrong(".key", key, qualified_name_errors)
     if value and (errors := label_value_errors(value)):
         yield ".value", invalid(value, ";".join(errors))
     if effect == "":
@@ -251,24 +269,23 @@ def requirement(given: Given, *, compares: bool = False, checks_values: bool = F
         yield ".values", required("must be specified single value when `operator` is 'Lt' or 'Gt'")
     elif not operator:
         yield ".operator", invalid(operator, "not a valid selector operator")
-    yield from ((".key", invalid(key, error)) for error in qualified_name_errors(key))
+    yield from wrong(".key", key, qualified_name_errors)
     yield from value_faults(given) if checks_values else ()
 
 
 def node_term(given: Given) -> Iterator[Fault]:
     """A term of a node selector: requirements on labels and on fields. Upstream: ValidateNodeSelectorTerm."""
-    for at, one in objects_of(given, "matchExpressions"):
-        for place, text in requirement(one, compares=True):
-            yield f".matchExpressions[{at}]{place}", text
-    for at, one in objects_of(given, "matchFields"):
-        operator, values, place = text_of(one, "operator"), texts_of(one, "values"), f".matchFields[{at}]"
+    for at, one in inside(given, "matchExpressions"):
+        yield from ((f"{at}{place}", text) for place, text in requirement(one, compares=True))
+    for at, one in inside(given, "matchFields"):
+        operator, values = text_of(one, "operator"), texts_of(one, "values")
         if operator in ("In", "NotIn") and values is not None and len(values) != 1:
             detail = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
-            yield f"{place}.values", required(detail)
+            yield f"{at}.values", required(detail)
         elif operator is not None and operator not in ("In", "NotIn"):
-            yield f"{place}.operator", invalid(operator, "not a valid selector operator")
+            yield f"{at}.operator", invalid(operator, "not a valid selector operator")
         if (key := text_of(one, "key")) is not None and key != "metadata.name":
-            yield f"{place}.key", invalid(key, "not a valid field selector key")
+            yield f"{at}.key", invalid(key, "not a valid field selector key")
 
 
 def node_selector(given: Given, *, checks_values: bool) -> Iterator[Fault]:
@@ -276,16 +293,14 @@ def node_selector(given: Given, *, checks_values: bool) -> Iterator[Fault]:
     terms = given.get("nodeSelectorTerms")
     if terms is None or terms == []:
         yield ".nodeSelectorTerms", required("must have at least one node selector term")
-    for term, one in objects_of(given, "nodeSelectorTerms") if checks_values else ():
-        for at, each in objects_of(one, "matchExpressions"):
-            for place, text in value_faults(each):
-                yield f".nodeSelectorTerms[{term}].matchExpressions[{at}]{place}", text
+    for at, one in inside(given, "nodeSelectorTerms", "matchExpressions") if checks_values else ():
+        yield from ((f"{at}{place}", text) for place, text in value_faults(one))
 
 
 def value_faults(given: Given) -> Iterator[Fault]:
     """Of the values of a requirement that are no values of labels."""
     for at, value in enumerate(texts_of(given, "values") or ()):
-        yield from ((f".values[{at}]", invalid(value, error)) for error in label_value_errors(value))
+        yield from wrong(f".values[{at}]", value, label_value_errors)
 
 
 def min_domains(given: Given) -> Iterator[Fault]:
@@ -299,7 +314,7 @@ def min_domains(given: Given) -> Iterator[Fault]:
 def label_keys(given: Given) -> Iterator[Fault]:
     """Upstream: validateMatchLabelKeysInTopologySpread, validateMatchLabelKeysAndMismatchLabelKeys."""
     selector = object_of(given, "labelSelector")
-    written = [one for _, one in objects_of(selector, "matchExpressions")]
+    written = [one for _, one in inside(selector, "matchExpressions")]
     # In what a server has stored, each key of matchLabelKeys stands in the selector already, with the pod's own value.
     merged = [
         one.get("key") for one in written if one.get("operator") == "In" and len(texts_of(one, "values") or ()) == 1
@@ -311,7 +326,7 @@ def label_keys(given: Given) -> Iterator[Fault]:
         if keys and given.get("labelSelector") is None:
             yield f".{field}", forbidden("must not be specified when labelSelector is not set")
         for at, key in enumerate(keys):
-            yield from ((f".{field}[{at}]", invalid(key, error)) for error in qualified_name_errors(key))
+            yield from wrong(f".{field}[{at}]", key, qualified_name_errors)
             if key in selected and field == "matchLabelKeys":
                 yield f".{field}[{at}]", invalid(key, "exists in both matchLabelKeys and labelSelector")
 
@@ -329,7 +344,7 @@ def resources(given: Given, above: Callable[[str, str, str], Fault], *, overcomm
                 continue
             amounts.setdefault(field, {})[name] = milli
             place, shown = f".{field}[{name}]", _canonical(value, milli)
-            yield from ((place, invalid(name, error)) for error in resource_name_errors(name))
+            yield from wrong(place, name, resource_name_errors)
             if milli < 0:
                 yield place, invalid(shown, NEGATIVE)
             elif milli % 1000 and is_extended_resource(name):
@@ -401,24 +416,19 @@ def port(given: Given) -> Iterator[Fault]:
 
 def host_ports(given: Given) -> Iterator[Fault]:
     """On its node's network a pod's ports are the node's. Upstream: validateHostNetwork."""
-    for container, one in objects_of(given, "containers") if given.get("hostNetwork") is True else ():
-        for at, each in objects_of(one, "ports"):
-            inside, outside = each.get("containerPort"), each.get("hostPort")
-            if inside is not None and outside not in (None, 0, inside):
-                detail = "must match `hostPort` when `hostNetwork` is true"
-                yield f".containers[{container}].ports[{at}].containerPort", invalid(inside, detail)
+    for at, one in inside(given, "containers", "ports") if given.get("hostNetwork") is True else ():
+        port, outside = one.get("containerPort"), one.get("hostPort")
+        if port is not None and outside not in (None, 0, port):
+            yield f"{at}.containerPort", invalid(port, "must match `hostPort` when `hostNetwork` is true")
 
 
 def taken_ports(given: Given) -> Iterator[Fault]:
     """No two containers of a pod have one port of the node. Upstream: checkHostPortConflicts."""
-    known: set[str] = set()
-    for container, one in objects_of(given, "containers"):
-        for at, each in objects_of(one, "ports"):
-            number = each.get("hostPort") or (given.get("hostNetwork") is True and each.get("containerPort"))
-            shown = f"{each.get('protocol') or 'TCP'}/{each.get('hostIP') or ''}/{number}"
-            if number and shown in known:
-                yield f".containers[{container}].ports[{at}].hostPort", duplicate(shown)
-            known.add(shown)
+    ports: list[tuple[str, str]] = []
+    for at, one in inside(given, "containers", "ports"):
+        if number := one.get("hostPort") or (given.get("hostNetwork") is True and one.get("containerPort")):
+            ports.append((f"{at}.hostPort", f"{one.get('protocol') or 'TCP'}/{one.get('hostIP') or ''}/{number}"))
+    return repeated(ports)
 
 
 def pod_resources(given: Given) -> Iterator[Fault]:
@@ -435,11 +445,10 @@ def pod_resources(given: Given) -> Iterator[Fault]:
                 detail = f"must be greater than or equal to aggregate container requests of {format_quantity(asked)}"
                 yield place, invalid(_canonical(value, milli), detail)
             elif milli is not None and field == "limits":
-                for at, one in objects_of(given, "containers"):
-                    limit = object_of(object_of(one, "resources"), "limits").get(name)
-                    if (most := quantity_or_none(limit)) is not None and most > milli:
+                for at, one in inside(given, "containers", "resources", "limits"):
+                    if (most := quantity_or_none(one.get(name))) is not None and most > milli:
                         detail = f"must be less than or equal to pod limits of {_canonical(value, milli)}"
-                        yield f".containers[{at}].resources.limits[{name}]", invalid(_canonical(limit, most), detail)
+                        yield f"{at}[{name}]", invalid(_canonical(one[name], most), detail)
 
 
 def _asked(given: Given) -> dict[str, int]:
@@ -457,26 +466,21 @@ def _asked(given: Given) -> dict[str, int]:
 def namespaces(given: Given, *, errors: Errors) -> Iterator[Fault]:
     """Those of a term. Upstream: ValidateNamespaceName."""
     for at, name in enumerate(texts_of(given, "namespaces") or ()):
-        yield from ((f".namespaces[{at}]", invalid(name, error)) for error in errors(name))
+        yield from wrong(f".namespaces[{at}]", name, errors)
 
 
 def container_names(given: Given) -> Iterator[Fault]:
     """No two containers of a pod have one name. Upstream: validateContainers, validateInitContainers."""
-    known: set[str] = set()
-    for key in reversed(CONTAINERS):
-        for at, one in objects_of(given, key):
-            name = text_of(one, "name")
-            if name and name in known:
-                yield f".{key}[{at}].name", duplicate(name)
-            known.add(name or "")
+    every = (each for key in reversed(CONTAINERS) for each in inside(given, key))
+    return repeated((f"{at}.name", text_of(one, "name") or "") for at, one in every)
 
 
 def restarts(given: Given, *, by_rules: bool) -> Iterator[Fault]:
     """Containers that start again otherwise than their pod. by_rules: whether each may, in any way, or init containers
     alone, always. Upstream: validateContainers, validateInitContainerRestartPolicy, validateContainerRestartPolicy."""
     for key in CONTAINERS:
-        for at, one in objects_of(given, key):
-            policy, place = text_of(one, "restartPolicy"), f".{key}[{at}].restartPolicy"
+        for at, one in inside(given, key):
+            policy, place = text_of(one, "restartPolicy"), f"{at}.restartPolicy"
             if by_rules and policy == "" and one.get("restartPolicyRules"):
                 yield place, required("must specify restartPolicy when restart rules are used")
             elif not by_rules and policy and key == "containers":
@@ -491,32 +495,27 @@ def pod_claims(given: Given) -> Iterator[Fault]:
 
     Upstream: validatePodResourceClaims, validateResourceClaimNames.
     """
-    declared: list[str] = []
-    for at, one in objects_of(given, "resourceClaims"):
-        place, name = f".resourceClaims[{at}]", text_of(one, "name")
-        if name == "":
-            yield f"{place}.name", required()
-        elif name in declared:
-            yield f"{place}.name", duplicate(name or "")
-        declared.append(name or "")
-        there = [one.get(key) is not None for key in CLAIM_SOURCES]
-        if all(there):
+    declared = [(f"{at}.name", text_of(one, "name")) for at, one in inside(given, "resourceClaims")]
+    yield from ((place, required()) for place, name in declared if name == "")
+    yield from repeated((place, name or "") for place, name in declared)
+    for at, one in inside(given, "resourceClaims"):
+        there = sum(one.get(key) is not None for key in CLAIM_SOURCES)
+        if there > 1:
             yield (
-                place,
+                at,
                 _shown_claim(one, "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"),
             )
-        elif not any(there):
-            yield place, _shown_claim(one, "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`")
-    names = sorted({name for name in declared if name})
+        elif not there:
+            yield at, _shown_claim(one, "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`")
+    names = sorted({name for _, name in declared if name})
     known = f": {', '.join(names)}" if names else " which is empty"
     for key in CONTAINERS:
-        for container, one in objects_of(given, key):
-            for at, used in objects_of(object_of(one, "resources"), "claims"):
-                place, name = f".{key}[{container}].resources.claims[{at}]", text_of(used, "name")
-                if name == "":
-                    yield place, required()
-                elif name is not None and name not in names:
-                    yield place, not_found(name, f"must be one of the names in pod.spec.resourceClaims{known}")
+        for at, used in inside(given, key, "resources", "claims"):
+            name = text_of(used, "name")
+            if name == "":
+                yield at, required()
+            elif name is not None and name not in names:
+                yield at, not_found(name, f"must be one of the names in pod.spec.resourceClaims{known}")
 
 
 def _shown_claim(given: Given, detail: str) -> str:
@@ -560,24 +559,23 @@ def device_request(given: Given) -> Iterator[Fault]:
 def device_claim(given: Given) -> Iterator[Fault]:
     """What is said of requests is said of those that are there. Upstream: validateRequestNameRef."""
     names: set[str] = set()
-    for _, one in objects_of(given, "requests"):
+    for _, one in inside(given, "requests"):
         name = text_of(one, "name") or ""
-        names |= {name, *(f"{name}/{text_of(sub, 'name')}" for _, sub in objects_of(one, "firstAvailable"))}
+        names |= {name, *(f"{name}/{text_of(sub, 'name')}" for _, sub in inside(one, "firstAvailable"))}
     detail = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
     for key in ("constraints", "config"):
-        for at, one in objects_of(given, key):
+        for at, one in inside(given, key):
             for which, name in enumerate(texts_of(one, "requests") or ()):
                 if name not in names:
-                    yield f".{key}[{at}].requests[{which}]", invalid(name, detail)
+                    yield f"{at}.requests[{which}]", invalid(name, detail)
 
 
 def gates(given: Given) -> Iterator[Fault]:
     """Upstream: validateSchedulingGates, and ValidatePodCreate."""
-    names = [(at, text_of(one, "name") or "") for at, one in objects_of(given, "schedulingGates")]
-    for at, name in names:
-        yield from ((f".schedulingGates[{at}].name", invalid(name, error)) for error in qualified_name_errors(name))
-        if name in [before for _, before in names[:at]]:
-            yield f".schedulingGates[{at}].name", duplicate(name)
+    names = [(f"{at}.name", text_of(one, "name") or "") for at, one in inside(given, "schedulingGates")]
+    for place, name in names:
+        yield from wrong(place, name, qualified_name_errors)
+    yield from repeated(names)
     if names and text_of(given, "nodeName"):
         yield ".nodeName", forbidden("cannot be set until all schedulingGates have been cleared")
 

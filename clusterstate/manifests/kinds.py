@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from clusterstate import objects as o
 from clusterstate.manifests.fields import Fields, describe, present
 from clusterstate.manifests.tables import (
     FieldTable,
@@ -36,91 +37,12 @@ from clusterstate.manifests.tables import (
     word,
     words,
 )
-from clusterstate.objects import (
-    CSI,
-    EXACT_COUNT,
-    ISCSI,
-    RBD,
-    Affinity,
-    AllocatedDevice,
-    Allocation,
-    AWSElasticBlockStore,
-    AzureDisk,
-    Cinder,
-    ClaimReference,
-    ClaimSpec,
-    ClaimVolume,
-    ClusterObject,
-    ConsumerReference,
-    Container,
-    ContainerImage,
-    ContainerPort,
-    CounterSet,
-    CSIDriver,
-    CSINode,
-    CSINodeDriver,
-    CSIStorageCapacity,
-    Device,
-    DeviceAsk,
-    DeviceAttribute,
-    DeviceClass,
-    DeviceConfig,
-    DeviceConstraint,
-    DeviceRequest,
-    DeviceStatus,
-    EphemeralVolume,
-    FrozenMap,
-    GCEPersistentDisk,
-    Grant,
-    ImageVolume,
-    LabelSelector,
-    Namespace,
-    Node,
-    NodeAffinity,
-    NodeCondition,
-    NodeSelectorTerm,
-    ObjectMeta,
-    OwnerReference,
-    PersistentVolume,
-    PersistentVolumeClaim,
-    Placement,
-    Pod,
-    PodAffinity,
-    PodAffinityTerm,
-    PodCondition,
-    PodDisruptionBudget,
-    PodGrants,
-    PodGroup,
-    PodResourceClaim,
-    PodSpec,
-    PortworxVolume,
-    PreferredSchedulingTerm,
-    PriorityClass,
-    ReplicaSet,
-    ReplicationController,
-    RequestPolicy,
-    Requirement,
-    ResourceClaim,
-    ResourceClaimStatus,
-    ResourceClaimTemplate,
-    ResourceList,
-    ResourceSlice,
-    Service,
-    StatefulSet,
-    StorageClass,
-    Taint,
-    Toleration,
-    TopologySpreadConstraint,
-    VolumeAttachment,
-    VolumeSource,
-    WeightedPodAffinityTerm,
-)
 from kubecel.api_names import is_object_name, subdomain_errors
 
 # --- what many kinds have in common ----------------------------------------------------------
 
 OWNER = FieldTable(
-    OwnerReference,
+    o.OwnerReference,
     word("kind"),
     text("name"),
     text("uid"),
@@ -129,7 +51,7 @@ OWNER = FieldTable(
     written="apiVersion",
 )
 METADATA = FieldTable(
-    ObjectMeta,
+    o.ObjectMeta,
     text("name"),
     text("namespace"),
     text("uid"),
@@ -141,7 +63,7 @@ METADATA = FieldTable(
 )
 
 
-def _metadata(manifest: Fields, key: str) -> ObjectMeta:
+def _metadata(manifest: Fields, key: str) -> o.ObjectMeta:
     """``metadata`` of any object. A name is a must."""
     meta = manifest.inside(key)
     if not meta.has("name"):
@@ -155,24 +77,24 @@ def _metadata(manifest: Fields, key: str) -> ObjectMeta:
 
 META = own("metadata", _metadata, METADATA.write, tables=(METADATA,))
 
-REQUIREMENT = FieldTable(Requirement, word("key"), word("operator"), texts("values"))
-LABEL_SELECTOR = FieldTable(LabelSelector, labels("matchLabels"), each("matchExpressions", REQUIREMENT))
+REQUIREMENT = FieldTable(o.Requirement, word("key"), word("operator"), texts("values"))
+LABEL_SELECTOR = FieldTable(o.LabelSelector, labels("matchLabels"), each("matchExpressions", REQUIREMENT))
 NODE_SELECTOR_TERM = FieldTable(
-    NodeSelectorTerm, each("matchExpressions", REQUIREMENT), each("matchFields", REQUIREMENT)
+    o.NodeSelectorTerm, each("matchExpressions", REQUIREMENT), each("matchFields", REQUIREMENT)
 )
 
 
 def node_selector(key: str, name: str = "") -> KeyedField:
     """The terms of a node selector, None where there is none."""
 
-    def read(fields: Fields, key: str) -> tuple[NodeSelectorTerm, ...] | None:
+    def read(fields: Fields, key: str) -> tuple[o.NodeSelectorTerm, ...] | None:
         selector = fields.child(key)
         return None if selector is None else tuple(map(NODE_SELECTOR_TERM.read, selector.children("nodeSelectorTerms")))
 
     return own(key, read, write_terms, name, tables=(NODE_SELECTOR_TERM,))
 
 
-def write_terms(terms: Iterable[NodeSelectorTerm]) -> dict[str, Any]:
+def write_terms(terms: Iterable[o.NodeSelectorTerm]) -> dict[str, Any]:
     """A node selector."""
     return {"nodeSelectorTerms": [NODE_SELECTOR_TERM.write(term) for term in terms]}
 
@@ -180,19 +102,19 @@ def write_terms(terms: Iterable[NodeSelectorTerm]) -> dict[str, Any]:
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
-TAINT = FieldTable(Taint, word("key"), text("value"), word("effect"))
+TAINT = FieldTable(o.Taint, word("key"), text("value"), word("effect"))
 TOLERATION = FieldTable(
-    Toleration, word("key"), word("operator"), text("value"), word("effect"), integer("tolerationSeconds")
+    o.Toleration, word("key"), word("operator"), text("value"), word("effect"), integer("tolerationSeconds")
 )
 
 # --- pods ------------------------------------------------------------------------------------
 
-_PREFERRED_NODES = FieldTable(PreferredSchedulingTerm, integer("weight"), child("preference", NODE_SELECTOR_TERM))
+_PREFERRED_NODES = FieldTable(o.PreferredSchedulingTerm, integer("weight"), child("preference", NODE_SELECTOR_TERM))
 NODE_AFFINITY = FieldTable(
-    NodeAffinity, node_selector(REQUIRED, "required"), each(PREFERRED, _PREFERRED_NODES, "preferred")
+    o.NodeAffinity, node_selector(REQUIRED, "required"), each(PREFERRED, _PREFERRED_NODES, "preferred")
 )
 _POD_TERM = FieldTable(
-    PodAffinityTerm,
+    o.PodAffinityTerm,
     word("topologyKey"),
     child("labelSelector", LABEL_SELECTOR),
     texts("namespaces"),
@@ -201,18 +123,18 @@ _POD_TERM = FieldTable(
     words("mismatchLabelKeys"),
     written="labelSelector namespaces namespaceSelector",
 )
-_PREFERRED_PODS = FieldTable(WeightedPodAffinityTerm, integer("weight"), child("podAffinityTerm", _POD_TERM, "term"))
+_PREFERRED_PODS = FieldTable(o.WeightedPodAffinityTerm, integer("weight"), child("podAffinityTerm", _POD_TERM, "term"))
 _POD_AFFINITY = FieldTable(
-    PodAffinity, each(REQUIRED, _POD_TERM, "required"), each(PREFERRED, _PREFERRED_PODS, "preferred")
+    o.PodAffinity, each(REQUIRED, _POD_TERM, "required"), each(PREFERRED, _PREFERRED_PODS, "preferred")
 )
 AFFINITY = FieldTable(
-    Affinity,
+    o.Affinity,
     child("nodeAffinity", NODE_AFFINITY),
     child("podAffinity", _POD_AFFINITY),
     child("podAntiAffinity", _POD_AFFINITY),
 )
 SPREAD_CONSTRAINT = FieldTable(
-    TopologySpreadConstraint,
+    o.TopologySpreadConstraint,
     integer("maxSkew"),
     word("topologyKey"),
     word("whenUnsatisfiable"),
@@ -223,21 +145,21 @@ SPREAD_CONSTRAINT = FieldTable(
     words("matchLabelKeys"),
 )
 
-_PORT = FieldTable(ContainerPort, integer("hostPort"), text("hostIP", role="address"), word("protocol"))
+_PORT = FieldTable(o.ContainerPort, integer("hostPort"), text("hostIP", role="address"), word("protocol"))
 
 
-def _read_ports(fields: Fields, key: str) -> tuple[ContainerPort, ...]:
+def _read_ports(fields: Fields, key: str) -> tuple[o.ContainerPort, ...]:
     """Those with a hostPort; of the others nothing is asked of a node."""
     return tuple([port for port in map(_PORT.read, fields.children(key)) if port.host_port])
 
 
-def _write_ports(ports: Iterable[ContainerPort]) -> list[dict[str, Any]]:
+def _write_ports(ports: Iterable[o.ContainerPort]) -> list[dict[str, Any]]:
     """The container's own port is not kept; the API wants one, and the host's is as good as any."""
     return [{"containerPort": port.host_port, **_PORT.write(port)} for port in ports]
 
 
 CONTAINER = FieldTable(
-    Container,
+    o.Container,
     text("name", always=True),
     text("image", role="image"),
     own("ports", _read_ports, _write_ports, tables=(_PORT,)),
@@ -247,23 +169,25 @@ CONTAINER = FieldTable(
     written="name image resources",
 )
 _RESOURCE_CLAIM = FieldTable(
-    PodResourceClaim, text("name"), text("resourceClaimName"), text("resourceClaimTemplateName")
+    o.PodResourceClaim, text("name"), text("resourceClaimName"), text("resourceClaimTemplateName")
 )
 
 SOURCES: dict[str, FieldTable[Any]] = {
-    "gcePersistentDisk": FieldTable(GCEPersistentDisk, text("pdName"), flag("readOnly")),
-    "awsElasticBlockStore": FieldTable(AWSElasticBlockStore, text("volumeID"), flag("readOnly")),
-    "rbd": FieldTable(RBD, texts("monitors"), text("image", role="image"), text("pool", always=True), flag("readOnly")),
-    "iscsi": FieldTable(ISCSI, text("iqn"), flag("readOnly")),
-    "azureDisk": FieldTable(AzureDisk, text("diskName"), text("diskURI")),
-    "cinder": FieldTable(Cinder, text("volumeID")),
-    "portworxVolume": FieldTable(PortworxVolume, text("volumeID")),
-    "csi": FieldTable(CSI, word("driver"), text("volumeHandle")),
+    "gcePersistentDisk": FieldTable(o.GCEPersistentDisk, text("pdName"), flag("readOnly")),
+    "awsElasticBlockStore": FieldTable(o.AWSElasticBlockStore, text("volumeID"), flag("readOnly")),
+    "rbd": FieldTable(
+        o.RBD, texts("monitors"), text("image", role="image"), text("pool", always=True), flag("readOnly")
+    ),
+    "iscsi": FieldTable(o.ISCSI, text("iqn"), flag("readOnly")),
+    "azureDisk": FieldTable(o.AzureDisk, text("diskName"), text("diskURI")),
+    "cinder": FieldTable(o.Cinder, text("volumeID")),
+    "portworxVolume": FieldTable(o.PortworxVolume, text("volumeID")),
+    "csi": FieldTable(o.CSI, word("driver"), text("volumeHandle")),
 }
 """Field of a pod's volume or of a PersistentVolume's spec → what is read of it."""
 _SOURCE_OF = {table.record: (key, table) for key, table in SOURCES.items()}
-_CLAIM_VOLUME = FieldTable(ClaimVolume, text("claimName"), flag("readOnly"))
-_IMAGE_VOLUME = FieldTable(ImageVolume, text("reference", role="image"))
+_CLAIM_VOLUME = FieldTable(o.ClaimVolume, text("claimName"), flag("readOnly"))
+_IMAGE_VOLUME = FieldTable(o.ImageVolume, text("reference", role="image"))
 VOLUME_KEYS = ("name", *SOURCES, "persistentVolumeClaim", "ephemeral", "image")
 """What is read of a pod's volume."""
 
@@ -271,7 +195,7 @@ LONG_EBS_ID = "aws://"
 """How an id begins that also names the zone."""
 
 
-def _read_source(fields: Fields) -> VolumeSource | None:
+def _read_source(fields: Fields) -> o.VolumeSource | None:
     for key, table in SOURCES.items():
         if fields.has(key):
             source = fields.child(key)
@@ -279,39 +203,39 @@ def _read_source(fields: Fields) -> VolumeSource | None:
     return None
 
 
-def _write_source(source: VolumeSource) -> dict[str, Any]:
+def _write_source(source: o.VolumeSource) -> dict[str, Any]:
     if type(source) not in _SOURCE_OF:
         raise TypeError(f"{type(source).__name__} is a volume of pods only")
     key, table = _SOURCE_OF[type(source)]
     return {key: table.write(source)}
 
 
-def _read_volume(volume: Fields) -> VolumeSource | None:
+def _read_volume(volume: Fields) -> o.VolumeSource | None:
     """None for a type that scheduling does not read."""
     claim = volume.child("persistentVolumeClaim")
     if claim is not None:
         return _CLAIM_VOLUME.read(claim)
     if volume.child("ephemeral") is not None:
-        return EphemeralVolume(volume.text("name"))
+        return o.EphemeralVolume(volume.text("name"))
     image = volume.child("image")
     if image is not None:
         return _IMAGE_VOLUME.read(image)
     source = _read_source(volume)
-    if isinstance(source, AWSElasticBlockStore) and source.volume_id.startswith(LONG_EBS_ID):
+    if isinstance(source, o.AWSElasticBlockStore) and source.volume_id.startswith(LONG_EBS_ID):
         return msgspec.structs.replace(source, volume_name=volume.text("name"))
     return source
 
 
-def _write_volume(index: int, volume: VolumeSource) -> dict[str, Any]:
+def _write_volume(index: int, volume: o.VolumeSource) -> dict[str, Any]:
     """A volume is named by its number where its name is not kept."""
     name = f"volume-{index}"
-    if isinstance(volume, EphemeralVolume):
+    if isinstance(volume, o.EphemeralVolume):
         return {"name": volume.volume_name, "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}
-    if isinstance(volume, ClaimVolume):
+    if isinstance(volume, o.ClaimVolume):
         return {"name": name, "persistentVolumeClaim": _CLAIM_VOLUME.write(volume)}
-    if isinstance(volume, ImageVolume):
+    if isinstance(volume, o.ImageVolume):
         return {"name": name, "image": _IMAGE_VOLUME.write(volume)}
-    if isinstance(volume, AWSElasticBlockStore):
+    if isinstance(volume, o.AWSElasticBlockStore):
         name = volume.volume_name or name
     return {"name": name, **_write_source(volume)}
 
@@ -324,7 +248,7 @@ VOLUMES = own(
 )
 
 SPEC = FieldTable(
-    PodSpec,
+    o.PodSpec,
     each("containers", CONTAINER, always=True),
     each("initContainers", CONTAINER),
     VOLUMES,
@@ -345,29 +269,29 @@ SPEC = FieldTable(
     each("resourceClaims", _RESOURCE_CLAIM),
 )
 
-CONDITION = FieldTable(PodCondition, word("type"), word("status"), word("reason"))
-CLAIM_STATUS = FieldTable(ResourceClaimStatus, text("name"), text("resourceClaimName"))
-GRANT = FieldTable(Grant, at("resources", resources("requests")), resources("allocatedResources", "allocated"))
+CONDITION = FieldTable(o.PodCondition, word("type"), word("status"), word("reason"))
+CLAIM_STATUS = FieldTable(o.ResourceClaimStatus, text("name"), text("resourceClaimName"))
+GRANT = FieldTable(o.Grant, at("resources", resources("requests")), resources("allocatedResources", "allocated"))
 CONTAINER_STATUSES = ("containerStatuses", "initContainerStatuses")
 
 
-def read_grants(status: Fields) -> PodGrants | None:
+def read_grants(status: Fields) -> o.PodGrants | None:
     """What was granted to containers and pod; None when the status says nothing of it."""
-    containers: dict[str, Grant] = {}
+    containers: dict[str, o.Grant] = {}
     for key in CONTAINER_STATUSES:
         for container in status.children(key):
             grant = _read_grant(container)
             if grant is not None:
                 containers[container.text("name")] = grant
     pod = _read_grant(status)
-    return None if pod is None and not containers else PodGrants(FrozenMap(containers), pod)
+    return None if pod is None and not containers else o.PodGrants(o.FrozenMap(containers), pod)
 
 
-def _read_grant(status: Fields) -> Grant | None:
+def _read_grant(status: Fields) -> o.Grant | None:
     return None if status.child("resources") is None else GRANT.read(status)
 
 
-def _write_grants(grants: PodGrants) -> dict[str, Any]:
+def _write_grants(grants: o.PodGrants) -> dict[str, Any]:
     """Statuses of init containers stand among those of containers."""
     containers = [{"name": name, **GRANT.write(grant)} for name, grant in grants.containers.items()]
     of_pod = {} if grants.pod is None else GRANT.write(grants.pod)
@@ -375,7 +299,7 @@ def _write_grants(grants: PodGrants) -> dict[str, Any]:
 
 
 POD = FieldTable(
-    Pod,
+    o.Pod,
     META,
     at("spec", inline("spec", SPEC), text("nodeName"), written="nodeName"),
     at(
@@ -392,10 +316,10 @@ POD = FieldTable(
 
 # --- nodes, namespaces and what governs pods -------------------------------------------------
 
-_IMAGE = FieldTable(ContainerImage, texts("names", role="image"), integer("sizeBytes"))
-NODE_CONDITION = FieldTable(NodeCondition, word("type"), word("status"))
+_IMAGE = FieldTable(o.ContainerImage, texts("names", role="image"), integer("sizeBytes"))
+NODE_CONDITION = FieldTable(o.NodeCondition, word("type"), word("status"))
 NODE = FieldTable(
-    Node,
+    o.Node,
     META,
     at("spec", flag("unschedulable"), each("taints", TAINT)),
     at(
@@ -407,13 +331,13 @@ NODE = FieldTable(
         words("declaredFeatures"),
     ),
 )
-SERVICE = FieldTable(Service, META, at("spec", labels("selector")))
+SERVICE = FieldTable(o.Service, META, at("spec", labels("selector")))
 REPLICATION_CONTROLLER = FieldTable(
-    ReplicationController, META, at("spec", labels("selector"), integer("replicas", always=True), written="replicas")
+    o.ReplicationController, META, at("spec", labels("selector"), integer("replicas", always=True), written="replicas")
 )
 _SET_SPEC = at("spec", child("selector", LABEL_SELECTOR), integer("replicas", always=True), written="replicas")
 PRIORITY_CLASS = FieldTable(
-    PriorityClass, META, integer("value", always=True), flag("globalDefault"), word("preemptionPolicy")
+    o.PriorityClass, META, integer("value", always=True), flag("globalDefault"), word("preemptionPolicy")
 )
 _SOME_TIME = "1970-01-01T00:00:00Z"
 """When a pod's disruption began: not kept, but the API's map wants a value."""
@@ -435,7 +359,7 @@ def _count_or_share(key: str) -> KeyedField:
 
 
 POD_DISRUPTION_BUDGET = FieldTable(
-    PodDisruptionBudget,
+    o.PodDisruptionBudget,
     META,
     at(
         "spec",
@@ -452,10 +376,10 @@ POD_DISRUPTION_BUDGET = FieldTable(
 
 # --- storage ---------------------------------------------------------------------------------
 
-_CLAIM_REFERENCE = FieldTable(ClaimReference, text("namespace"), text("name"), text("uid", always=True))
+_CLAIM_REFERENCE = FieldTable(o.ClaimReference, text("namespace"), text("name"), text("uid", always=True))
 _PHASE = at("status", word("phase"), dropped=True)
 PERSISTENT_VOLUME = FieldTable(
-    PersistentVolume,
+    o.PersistentVolume,
     META,
     at(
         "spec",
@@ -472,7 +396,7 @@ PERSISTENT_VOLUME = FieldTable(
     _PHASE,
 )
 PERSISTENT_VOLUME_CLAIM = FieldTable(
-    PersistentVolumeClaim,
+    o.PersistentVolumeClaim,
     META,
     at(
         "spec",
@@ -488,34 +412,34 @@ PERSISTENT_VOLUME_CLAIM = FieldTable(
 )
 
 
-def _read_topologies(fields: Fields, key: str) -> tuple[tuple[Requirement, ...], ...]:
+def _read_topologies(fields: Fields, key: str) -> tuple[tuple[o.Requirement, ...], ...]:
     return tuple(
-        tuple(Requirement(e.text("key"), "In", e.texts("values")) for e in term.children("matchLabelExpressions"))
+        tuple(o.Requirement(e.text("key"), "In", e.texts("values")) for e in term.children("matchLabelExpressions"))
         for term in fields.children(key)
     )
 
 
-def _write_topologies(terms: Iterable[Iterable[Requirement]]) -> list[dict[str, Any]]:
+def _write_topologies(terms: Iterable[Iterable[o.Requirement]]) -> list[dict[str, Any]]:
     return [{"matchLabelExpressions": [{"key": r.key, "values": list(r.values)} for r in term]} for term in terms]
 
 
 STORAGE_CLASS = FieldTable(
-    StorageClass,
+    o.StorageClass,
     META,
     word("provisioner", always=True),
     word("volumeBindingMode"),
     own("allowedTopologies", _read_topologies, _write_topologies, tables=(REQUIREMENT,)),
 )
 _NODE_DRIVER = FieldTable(
-    CSINodeDriver,
+    o.CSINodeDriver,
     text("name"),
     text("nodeID", always=True),
     words("topologyKeys"),
     at("allocatable", integer("count"), dropped=True),
 )
-CSI_NODE = FieldTable(CSINode, META, at("spec", each("drivers", _NODE_DRIVER, always=True)))
+CSI_NODE = FieldTable(o.CSINode, META, at("spec", each("drivers", _NODE_DRIVER, always=True)))
 CSI_DRIVER = FieldTable(
-    CSIDriver,
+    o.CSIDriver,
     META,
     at(
         "spec",
@@ -525,7 +449,7 @@ CSI_DRIVER = FieldTable(
     ),
 )
 CSI_STORAGE_CAPACITY = FieldTable(
-    CSIStorageCapacity,
+    o.CSIStorageCapacity,
     META,
     text("storageClassName", always=True),
     child("nodeTopology", LABEL_SELECTOR),
@@ -533,7 +457,7 @@ CSI_STORAGE_CAPACITY = FieldTable(
     quantity("maximumVolumeSize"),
 )
 VOLUME_ATTACHMENT = FieldTable(
-    VolumeAttachment,
+    o.VolumeAttachment,
     META,
     at(
         "spec",
@@ -559,40 +483,40 @@ _SELECTORS = KeyedField(
 def _valued_amounts(key: str, always: bool = False) -> KeyedField:
     """Quantities that stand in objects with a ``value``."""
 
-    def read(fields: Fields, key: str) -> ResourceList:
+    def read(fields: Fields, key: str) -> o.ResourceList:
         amounts = fields.inside(key)
-        return FrozenMap({name: amounts.inside(name).quantity("value") for name in map(str, amounts.data)})
+        return o.FrozenMap({name: amounts.inside(name).quantity("value") for name in map(str, amounts.data)})
 
-    def write(amounts: ResourceList) -> dict[str, Any]:
+    def write(amounts: o.ResourceList) -> dict[str, Any]:
         return {name: {"value": bytes_text(milli)} for name, milli in amounts.items()}
 
     return own(key, read, write, role="amounts", always=always)
 
 
-def _plain_amounts(amounts: ResourceList) -> dict[str, str]:
+def _plain_amounts(amounts: o.ResourceList) -> dict[str, str]:
     return {name: bytes_text(milli) for name, milli in amounts.items()}
 
 
-def _read_attributes(fields: Fields, key: str) -> FrozenMap[str, DeviceAttribute]:
+def _read_attributes(fields: Fields, key: str) -> o.FrozenMap[str, o.DeviceAttribute]:
     attributes = fields.inside(key)
     pairs = ((name, _read_attribute(attributes.inside(name))) for name in map(str, attributes.data))
-    return FrozenMap({name: value for name, value in pairs if value is not None})
+    return o.FrozenMap({name: value for name, value in pairs if value is not None})
 
 
-def _read_attribute(fields: Fields) -> DeviceAttribute | None:
+def _read_attribute(fields: Fields) -> o.DeviceAttribute | None:
     if fields.has("int"):
-        return DeviceAttribute("int", fields.integer("int"))
+        return o.DeviceAttribute("int", fields.integer("int"))
     if fields.has("bool"):
-        return DeviceAttribute("bool", fields.flag("bool"))
+        return o.DeviceAttribute("bool", fields.flag("bool"))
     for kind in ("string", "version"):
         if fields.has(kind):
-            return DeviceAttribute(kind, fields.text(kind))
+            return o.DeviceAttribute(kind, fields.text(kind))
     fields.fault("", "needs one of int, bool, string and version")
     return None
 
 
 _POLICY = FieldTable(
-    RequestPolicy,
+    o.RequestPolicy,
     quantity("default"),
     own("validValues", Fields.quantities, lambda amounts: list(map(bytes_text, amounts))),
     at("validRange", quantity("min", "minimum"), quantity("max", "maximum"), quantity("step"), dropped=True),
@@ -607,13 +531,13 @@ class _Policies(TablePart):
     def reading(self, _: Mapping[str, Any]) -> tuple[Any, bool]:
         return self._read, False
 
-    def _read(self, fields: Fields, key: str) -> FrozenMap[str, RequestPolicy]:
+    def _read(self, fields: Fields, key: str) -> o.FrozenMap[str, o.RequestPolicy]:
         capacity = fields.inside(key)
         policies = ((name, capacity.inside(name).child("requestPolicy")) for name in map(str, capacity.data))
-        return FrozenMap({name: _POLICY.read(policy) for name, policy in policies if policy is not None})
+        return o.FrozenMap({name: _POLICY.read(policy) for name, policy in policies if policy is not None})
 
     def writing(self, _: Mapping[str, Any]) -> Write:
-        def write(record: Device, out: dict[str, Any]) -> None:
+        def write(record: o.Device, out: dict[str, Any]) -> None:
             for name, policy in record.policies.items():
                 out["capacity"][name]["requestPolicy"] = _POLICY.write(policy)
 
@@ -623,9 +547,9 @@ class _Policies(TablePart):
 FLAT_VERSION, NEWEST_VERSION = "resource.k8s.io/v1beta1", "resource.k8s.io/v1"
 """In the first what is in ``exactly`` stands in the request itself, and what a device is in its ``basic``."""
 
-PLACEMENT = FieldTable(Placement, text("nodeName"), node_selector("nodeSelector"), flag("allNodes"))
+PLACEMENT = FieldTable(o.Placement, text("nodeName"), node_selector("nodeSelector"), flag("allNodes"))
 _DEVICE = FieldTable(
-    Device,
+    o.Device,
     text("name"),
     own(
         "attributes",
@@ -636,7 +560,8 @@ _DEVICE = FieldTable(
     _valued_amounts("capacity"),
     _Policies(),
     each(
-        "consumesCounters", FieldTable(CounterSet, text("counterSet", "name"), _valued_amounts("counters", always=True))
+        "consumesCounters",
+        FieldTable(o.CounterSet, text("counterSet", "name"), _valued_amounts("counters", always=True)),
     ),
     each("taints", TAINT),
     inline("placement", PLACEMENT),
@@ -647,11 +572,11 @@ _DEVICE = FieldTable(
 )
 
 
-def _read_devices(fields: Fields, key: str) -> tuple[Device, ...]:
+def _read_devices(fields: Fields, key: str) -> tuple[o.Device, ...]:
     return tuple(map(_read_device, fields.children(key)))
 
 
-def _read_device(device: Fields) -> Device:
+def _read_device(device: Fields) -> o.Device:
     if not device.has("basic"):
         return _DEVICE.read(device)
     if device.api_version != FLAT_VERSION:
@@ -661,7 +586,7 @@ def _read_device(device: Fields) -> Device:
 
 
 RESOURCE_SLICE = FieldTable(
-    ResourceSlice,
+    o.ResourceSlice,
     META,
     at(
         "spec",
@@ -675,7 +600,7 @@ RESOURCE_SLICE = FieldTable(
         inline("placement", PLACEMENT),
         flag("perDeviceNodeSelection", "per_device"),
         own("devices", _read_devices, lambda devices: list(map(_DEVICE.write, devices)), tables=(_DEVICE,)),
-        each("sharedCounters", FieldTable(CounterSet, text("name"), _valued_amounts("counters", always=True))),
+        each("sharedCounters", FieldTable(o.CounterSet, text("name"), _valued_amounts("counters", always=True))),
     ),
 )
 
@@ -693,7 +618,7 @@ def _read_parameters(fields: Fields, key: str) -> str:
 
 
 _CONFIG = FieldTable(
-    DeviceConfig,
+    o.DeviceConfig,
     at(
         "opaque",
         word("driver"),
@@ -704,7 +629,7 @@ _CONFIG = FieldTable(
     written="source requests",
 )
 DEVICE_CLASS = FieldTable(
-    DeviceClass, META, at("spec", _SELECTORS, each("config", _CONFIG), word("extendedResourceName"))
+    o.DeviceClass, META, at("spec", _SELECTORS, each("config", _CONFIG), word("extendedResourceName"))
 )
 
 # --- devices: what is asked for, and what is allocated ---------------------------------------
@@ -719,15 +644,15 @@ class _Count(TablePart):
         return lambda fields, key: fields.integer(key, 1), False
 
     def writing(self, _: Mapping[str, Any]) -> Write:
-        def write(record: DeviceAsk, out: dict[str, Any]) -> None:
-            if record.allocation_mode == EXACT_COUNT or record.count != 1:
+        def write(record: o.DeviceAsk, out: dict[str, Any]) -> None:
+            if record.allocation_mode == o.EXACT_COUNT or record.count != 1:
                 out["count"] = record.count
 
         return write
 
 
 _ASK = FieldTable(
-    DeviceAsk,
+    o.DeviceAsk,
     text("deviceClassName"),
     text("name"),
     _SELECTORS,
@@ -743,15 +668,15 @@ _ASK = FieldTable(
     ),
     written="name",
 )
-_REQUEST = FieldTable(DeviceRequest, text("name"), child("exactly", _ASK), each("firstAvailable", _ASK))
+_REQUEST = FieldTable(o.DeviceRequest, text("name"), child("exactly", _ASK), each("firstAvailable", _ASK))
 _ASKED = [key for key in _ASK.keys if key != "name"]
 
 
-def _read_requests(fields: Fields, key: str) -> tuple[DeviceRequest, ...]:
+def _read_requests(fields: Fields, key: str) -> tuple[o.DeviceRequest, ...]:
     return tuple(map(_read_request, fields.children(key)))
 
 
-def _read_request(request: Fields) -> DeviceRequest:
+def _read_request(request: Fields) -> o.DeviceRequest:
     read = _REQUEST.read(request)
     if request.api_version == FLAT_VERSION:
         return _read_flat_request(request, read)
@@ -760,7 +685,7 @@ def _read_request(request: Fields) -> DeviceRequest:
     return read
 
 
-def _read_flat_request(request: Fields, read: DeviceRequest) -> DeviceRequest:
+def _read_flat_request(request: Fields, read: o.DeviceRequest) -> o.DeviceRequest:
     """As the server reads it. Upstream: Convert_v1beta1_DeviceRequest_To_resource_DeviceRequest."""
     if request.has("exactly"):
         request.fault(".exactly", f"unknown field; in {FLAT_VERSION} what is in it stands in the request itself")
@@ -771,9 +696,9 @@ def _read_flat_request(request: Fields, read: DeviceRequest) -> DeviceRequest:
     return read
 
 
-_CONSTRAINT = FieldTable(DeviceConstraint, texts("requests"), word("matchAttribute"), word("distinctAttribute"))
+_CONSTRAINT = FieldTable(o.DeviceConstraint, texts("requests"), word("matchAttribute"), word("distinctAttribute"))
 _CLAIM_SPEC = FieldTable(
-    ClaimSpec,
+    o.ClaimSpec,
     at(
         "devices",
         own("requests", _read_requests, lambda asked: list(map(_REQUEST.write, asked)), tables=(_REQUEST,)),
@@ -782,7 +707,7 @@ _CLAIM_SPEC = FieldTable(
     ),
 )
 _ALLOCATED = FieldTable(
-    AllocatedDevice,
+    o.AllocatedDevice,
     text("request"),
     word("driver"),
     text("pool"),
@@ -795,25 +720,25 @@ _ALLOCATED = FieldTable(
     each("tolerations", TOLERATION),
 )
 _ALLOCATION = FieldTable(
-    Allocation,
+    o.Allocation,
     at("devices", each("results", _ALLOCATED, "devices"), each("config", _CONFIG)),
     node_selector("nodeSelector"),
     word("allocationTimestamp", "timestamp"),
 )
 _CONSUMER = FieldTable(
-    ConsumerReference, word("resource"), text("name"), text("uid"), word("apiGroup"), written="apiGroup"
+    o.ConsumerReference, word("resource"), text("name"), text("uid"), word("apiGroup"), written="apiGroup"
 )
 
 
-def _read_device_status(entry: Fields) -> DeviceStatus:
+def _read_device_status(entry: Fields) -> o.DeviceStatus:
     given = list(entry.children("conditions"))
     conditions = tuple((c.text("type"), c.text("status")) for c in given)
     details = tuple((c.text("reason"), c.text("message")) for c in given)
     named = entry.text("driver"), entry.text("pool"), entry.text("device")
-    return DeviceStatus(*named, conditions, details if any(map(any, details)) else ())
+    return o.DeviceStatus(*named, conditions, details if any(map(any, details)) else ())
 
 
-def _write_device_status(entry: DeviceStatus) -> dict[str, Any]:
+def _write_device_status(entry: o.DeviceStatus) -> dict[str, Any]:
     details = entry.details or (("", ""),) * len(entry.conditions)
     conditions = [
         present({"type": kind, "status": status, "reason": reason or None, "message": message or None})
@@ -824,7 +749,7 @@ def _write_device_status(entry: DeviceStatus) -> dict[str, Any]:
 
 
 RESOURCE_CLAIM = FieldTable(
-    ResourceClaim,
+    o.ResourceClaim,
     META,
     at("spec", inline("spec", _CLAIM_SPEC)),
     at(
@@ -840,7 +765,7 @@ RESOURCE_CLAIM = FieldTable(
     ),
     Inline("resource_version", lambda claim: claim.inside("metadata").text("resourceVersion"), lambda _: {}),
 )
-RESOURCE_CLAIM_TEMPLATE = FieldTable(ResourceClaimTemplate, META, at("spec", at("spec", inline("spec", _CLAIM_SPEC))))
+RESOURCE_CLAIM_TEMPLATE = FieldTable(o.ResourceClaimTemplate, META, at("spec", at("spec", inline("spec", _CLAIM_SPEC))))
 
 
 def _read_gang(fields: Fields, key: str) -> int | None:
@@ -849,7 +774,7 @@ def _read_gang(fields: Fields, key: str) -> int | None:
 
 
 _GANG = own("gang", _read_gang, lambda least: {"minCount": least}, "min_count")
-POD_GROUP = FieldTable(PodGroup, META, at("spec", at("schedulingPolicy", _GANG)))
+POD_GROUP = FieldTable(o.PodGroup, META, at("spec", at("schedulingPolicy", _GANG)))
 
 # --- the kinds -------------------------------------------------------------------------------
 
@@ -888,8 +813,8 @@ KINDS: dict[str, ManifestKind] = {
         ManifestKind(NODE, _CORE, namespaced=False),
         ManifestKind(SERVICE, _CORE),
         ManifestKind(REPLICATION_CONTROLLER, _CORE),
-        ManifestKind(FieldTable(ReplicaSet, META, _SET_SPEC), ("apps", "extensions")),
-        ManifestKind(FieldTable(StatefulSet, META, _SET_SPEC), ("apps",)),
+        ManifestKind(FieldTable(o.ReplicaSet, META, _SET_SPEC), ("apps", "extensions")),
+        ManifestKind(FieldTable(o.StatefulSet, META, _SET_SPEC), ("apps",)),
         ManifestKind(PERSISTENT_VOLUME, _CORE, namespaced=False),
         ManifestKind(PERSISTENT_VOLUME_CLAIM, _CORE),
         ManifestKind(STORAGE_CLASS, _STORAGE, namespaced=False),
@@ -899,7 +824,7 @@ KINDS: dict[str, ManifestKind] = {
         ManifestKind(VOLUME_ATTACHMENT, _STORAGE, namespaced=False),
         ManifestKind(PRIORITY_CLASS, ("scheduling.k8s.io",), namespaced=False),
         ManifestKind(POD_DISRUPTION_BUDGET, ("policy",)),
-        ManifestKind(FieldTable(Namespace, META), _CORE, namespaced=False),
+        ManifestKind(FieldTable(o.Namespace, META), _CORE, namespaced=False),
         ManifestKind(RESOURCE_CLAIM, _RESOURCE),
         ManifestKind(RESOURCE_CLAIM_TEMPLATE, _RESOURCE),
         ManifestKind(RESOURCE_SLICE, _RESOURCE, namespaced=False),
@@ -910,7 +835,7 @@ KINDS: dict[str, ManifestKind] = {
 """API kind → how it is read and written."""
 
 
-def encode_object(obj: ClusterObject) -> dict[str, Any]:
+def encode_object(obj: o.ClusterObject) -> dict[str, Any]:
     """The manifest of an object, with the fields that scheduling reads; ``obj.manifest`` is not looked at."""
     kind = KINDS[type(obj).__name__]
     return {"apiVersion": kind.api_version, "kind": kind.name, **kind.table.write(obj)}
