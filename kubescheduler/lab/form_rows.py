@@ -178,11 +178,20 @@ def choices(args: ArgsType, struct: Struct, path: str, default: Mapping[str, Any
 
 
 def with_value(document: Mapping[str, Any], path: list[str], value: Any) -> dict[str, Any]:
-    """The document with another value at a path."""
+    """The document with another value at a path; None: without it, and without objects that held nothing else."""
     key, *rest = path
     inner = document.get(key)
     below = with_value(inner if isinstance(inner, Mapping) else {}, rest, value) if rest else value
-    return {**document, key: below}
+    others = {each: kept for each, kept in document.items() if each != key}
+    return others if below is None or (rest and not below) else {**document, key: below}
+
+
+def with_values(document: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """The same of several values, each by its path with dots, as an ``ArgumentField`` has it."""
+    out = dict(document)
+    for path, value in values.items():
+        out = with_value(out, path.split("."), value)
+    return out
 
 
 SideKind = Literal["provider", "policy", "config"]

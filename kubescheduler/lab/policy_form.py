@@ -32,6 +32,7 @@ from kubescheduler.lab.form_rows import (
     first_sentence,
     largest,
     schema_fields,
+    with_values,
 )
 from kubescheduler.lab.text_patches import rewritten
 
@@ -263,13 +264,16 @@ def toggled_policy(side: SideText, name: str, *, on: bool) -> SideText:
 
 
 def argued_policy(side: SideText, name: str, argument: Mapping[str, Any]) -> SideText:
-    """With another argument of an entry. Raises ConfigError for an entry that there is not, and for the argument."""
+    """With other values in the argument of an entry, by their paths; None: not said.
+
+    Raises ConfigError for an entry that there is not, and for the argument.
+    """
     policy = as_policy(side, set())
     key = _row(policy_form(policy, ranges=False), name)[1]
     document = policy.document()
     for entry in _entries_to_change(document, key):
         if isinstance(entry, dict) and entry.get("name") == name:
-            _set(entry, "argument", dict(argument))
+            _set(entry, "argument", with_values(entry.get(_key(entry, "argument")) or {}, argument))
     return policy.changed(document).checked()
 
 

@@ -15,7 +15,7 @@ from kubescheduler.config.config_schema import KIND
 from kubescheduler.config.load_config import component_document
 from kubescheduler.engine.spec import EngineSpec, no_notice
 from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Point
-from kubescheduler.framework.document_schema import INT32
+from kubescheduler.framework.document_schema import INT32, ArgsType
 from kubescheduler.framework.framework_runtime import Framework
 from kubescheduler.lab.form_rows import (
     CONFIG,
@@ -27,6 +27,7 @@ from kubescheduler.lab.form_rows import (
     SideText,
     first_sentence,
     plugin_fields,
+    with_values,
 )
 from kubescheduler.lab.text_patches import rewritten
 from kubescheduler.releases import v1_36
@@ -120,16 +121,23 @@ def _fixed(found: Running, plugin: str) -> str:
 
 
 def _arguments(spec: EngineSpec, profile: str, plugins: Iterable[str]) -> Iterator[RuleArguments]:
+    for plugin, (args, value) in _counting(spec, profile, sorted(plugins)):
+        yield RuleArguments(plugin, tuple(plugin_fields(args, spec.gates, value)), args.description.strip())
+
+
+def _counting(
+    spec: EngineSpec, profile: str, plugins: Iterable[str]
+) -> Iterator[tuple[str, tuple[ArgsType, Document]]]:
+    """(plugin, (what its args are, what counts of them now)) of those that take some."""
     config = spec.component_config(no_notice)
     chosen = next(one for one in config.profiles if one.scheduler_name == profile)
     given, records = dict(chosen.plugin_config), spec.record.framework_rules.plugins
-    for plugin in sorted(plugins):
+    for plugin in plugins:
         args = records[plugin].args if plugin in records else None
         if args is None:
             continue
         now = given.get(plugin)
-        value = args.document(args.keys(spec.gates).build() if now is None else now)
-        yield RuleArguments(plugin, tuple(plugin_fields(args, spec.gates, value)), args.description.strip())
+        yield plugin, (args, args.document(args.keys(spec.gates).build() if now is None else now))
 
 
 WRITTEN_OUT = "the {} is written as the configuration that says the same"
@@ -254,7 +262,11 @@ def _drop(profile: Document, point: Point, key: str, name: str) -> None:
 
 
 def argued_plugin(side: SideText, name: str, args: Mapping[str, Any], scheduler: str = "") -> SideText:
-    """With other args of a plugin. Raises ConfigError for a plugin that there is not, and for the args."""
+    """With other values in a plugin's args, by their paths; None: not said. An object that was not said begins as what
+    counts instead of it, since a part of it alone may say something else.
+
+    Raises ConfigError for a plugin that there is not, and for the args.
+    """
     side = as_config(side)
     found = running(side.spec, scheduler)
     if name not in found.able:
@@ -266,10 +278,13 @@ def argued_plugin(side: SideText, name: str, args: Mapping[str, Any], scheduler:
     entries = profile["pluginConfig"]
     there = next((entry for entry in entries if isinstance(entry, dict) and entry.get("name") == name), None)
     if there is None:
-        entries.append({"name": name, "args": dict(args)})
-    else:
-        typed = {key: value for key, value in (there.get("args") or {}).items() if key in ("apiVersion", "kind")}
-        there["args"] = {**typed, **args}
+        entries.append(there := {"name": name})
+    said, now = dict(there.get("args") or {}), dict(_counting(side.spec, found.profile, [name])).get(name)
+    for path, value in args.items():
+        key, dot, _ = path.partition(".")
+        if dot and value is not None and key not in said and now is not None and isinstance(now[1].get(key), Mapping):
+            said[key] = now[1][key]
+    there["args"] = with_values(said, args)
     return side.changed(document).checked()
 
 

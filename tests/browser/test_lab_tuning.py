@@ -106,6 +106,16 @@ def test_an_argument_that_is_changed_again(page: Page) -> None:
     assert (len(asked), field.input_value()) == (2, "7")
 
 
+def test_an_argument_within_another(page: Page) -> None:
+    """The kind of a strategy: what is chosen is written in the profile."""
+    page.locator(".arguments details", has_text="NodeResourcesFit").locator("summary").click()
+    field = page.locator(".arguments label.field", has_text="scoringStrategy.type").locator("select")
+    field.select_option("MostAllocated")
+    settled(page)
+    page.locator(".tune-text .cm-line", has_text="type: MostAllocated").wait_for()
+    assert field.input_value() == "MostAllocated"
+
+
 def test_an_argument_that_is_being_typed(page: Page) -> None:
     """Answers to what was said before do not change it, nor what else is drawn anew meanwhile."""
     page.locator(".arguments details", has_text="InterPodAffinity").locator("summary").click()

@@ -511,7 +511,10 @@ def toggled(side: SideText, rule: str, *, on: bool, point: str = "", scheduler: 
 
 
 def argued(side: SideText, rule: str, args: Mapping[str, Any], scheduler: str = "") -> SideText:
-    """With other arguments of a rule. Raises ConfigError for a rule that there is not, and for the arguments."""
+    """With other values in a rule's arguments, each by its path as the form has it; None: not said.
+
+    Raises ConfigError for a rule that there is not, and for the arguments.
+    """
     _refuse_fixed(side)
     if has_policy_form(side):
         return argued_policy(side, rule, args)

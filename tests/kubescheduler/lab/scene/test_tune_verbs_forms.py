@@ -155,6 +155,39 @@ def test_args_are_read_back() -> None:
     assert decided(out).host == "b"
 
 
+@pytest.mark.parametrize("release", RELEASES_TRIED)
+def test_every_argument_of_the_form_can_be_written(release: str) -> None:
+    """By the path that the form gives it, one after the other: the values that count are written, and count then."""
+    side = SideText(EngineSpec(release))
+    before = form_of(side).arguments
+    for one in before:
+        for field in one.fields:
+            side = argued(side, one.rule, {field.path: field.value})
+    assert form_of(side).arguments == before
+
+
+def test_an_argument_leaves_the_others_alone() -> None:
+    """Within its object and beside it; without a value it is not said, and what is empty then goes too."""
+    side = SideText(EngineSpec("1.36"), CONFIG, CONFIG_1_36)
+    most = argued(side, "NodeResourcesFit", {"scoringStrategy.type": "MostAllocated"})
+    both = argued(most, "NodeResourcesFit", {"ignoredResources": ["example.com/gpu"]})
+    cpu = argued(both, "NodeResourcesFit", {"scoringStrategy.resources": [{"name": "cpu", "weight": 3}]})
+    assert cpu.document()["profiles"][0]["pluginConfig"] == [
+        {
+            "name": "NodeResourcesFit",
+            "args": {
+                "scoringStrategy": {"type": "MostAllocated", "resources": [{"name": "cpu", "weight": 3}]},
+                "ignoredResources": ["example.com/gpu"],
+            },
+        }
+    ]
+    unsaid = argued(cpu, "NodeResourcesFit", {"scoringStrategy.type": None, "scoringStrategy.resources": None})
+    assert unsaid.document()["profiles"][0]["pluginConfig"][0]["args"] == {"ignoredResources": ["example.com/gpu"]}
+    policy = "kind: Policy\napiVersion: v1\npriorities:\n- {name: Zone, weight: 1, argument: {serviceAntiAffinity: {label: zone}}}\n"
+    zones = argued(SideText(EngineSpec("1.16"), POLICY, policy), "Zone", {"serviceAntiAffinity.label": "rack"})
+    assert zones.document()["priorities"][0]["argument"] == {"serviceAntiAffinity": {"label": "rack"}}
+
+
 def test_a_plugin_leaves_one_point_alone() -> None:
     """With a point named, it goes from there."""
     side = toggled(SideText(EngineSpec("1.36")), "TaintToleration", on=False, point="score")
