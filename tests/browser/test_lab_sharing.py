@@ -9,6 +9,8 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.support.pages.lab_page import MILLISECONDS, LabPages, Page, RunningLab, settled, show_screen
 
 
@@ -173,3 +175,15 @@ def test_a_shared_scene_brings_no_code(lab: RunningLab, lab_pages: LabPages) -> 
         [lab.token, document],
     )
     assert with_plugins[1].get("refused") == "asked" or with_plugins[1]["state"]["plugin"] is None
+
+
+@pytest.mark.parametrize(
+    ("more", "said"), [("share=cut", "was it cut off?"), ("exercise=taint", "there is no exercise taint")]
+)
+def test_an_address_of_nothing_begins_all_the_same(more: str, said: str, lab: RunningLab, lab_pages: LabPages) -> None:
+    """With the scene that others begin with, and a note; its address is mended, so that a reload does not say so again."""
+    page = lab_pages.opened(lab, more)
+    page.get_by_text(said).first.wait_for()
+    settled(page)
+    assert page.get_by_text("A small shop").count() == 1
+    assert more not in page.url

@@ -25,9 +25,19 @@ async function begin(from) {
       return;
     }
   }
-  if (from.share) await open({ share: from.share });
-  else if (from.exercise) await open({ exercise: from.exercise });
-  else await open("start");
+  const { share, exercise } = from;
+  await openFirst(share ? { share } : exercise ? { exercise } : "start");
+}
+
+// What the address names, such as a link that was cut off, may be nothing that can be opened: the tab begins all the same.
+async function openFirst(from) {
+  try {
+    await open(from);
+  } catch (fault) {
+    if (fault.kind !== "asked" || from === "start") throw fault;
+    await open("start");
+    toast(fault.problems.join("\n"), { kind: "fault" });
+  }
 }
 
 // Hears of changes of the tab's scene; of another one's when another is opened.
