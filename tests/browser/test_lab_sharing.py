@@ -181,7 +181,7 @@ def test_a_shared_scene_brings_no_code(lab: RunningLab, lab_pages: LabPages) -> 
     ("more", "said"), [("share=cut", "was it cut off?"), ("exercise=taint", "there is no exercise taint")]
 )
 def test_an_address_of_nothing_begins_all_the_same(more: str, said: str, lab: RunningLab, lab_pages: LabPages) -> None:
-    """With the scene that others begin with, and a note; its address is mended, so that a reload does not say so again."""
+    """With the scene that others begin with, and a note; the address does not name it any more."""
     page = lab_pages.opened(lab, more)
     page.get_by_text(said).first.wait_for()
     settled(page)

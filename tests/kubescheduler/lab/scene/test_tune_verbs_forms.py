@@ -183,7 +183,8 @@ def test_an_argument_leaves_the_others_alone() -> None:
     ]
     unsaid = argued(cpu, "NodeResourcesFit", {"scoringStrategy.type": None, "scoringStrategy.resources": None})
     assert unsaid.document()["profiles"][0]["pluginConfig"][0]["args"] == {"ignoredResources": ["example.com/gpu"]}
-    policy = "kind: Policy\napiVersion: v1\npriorities:\n- {name: Zone, weight: 1, argument: {serviceAntiAffinity: {label: zone}}}\n"
+    policy = "kind: Policy\napiVersion: v1\npriorities:\n- name: Zone\n  weight: 1\n"
+    policy += "  argument: {serviceAntiAffinity: {label: zone}}\n"
     zones = argued(SideText(EngineSpec("1.16"), POLICY, policy), "Zone", {"serviceAntiAffinity.label": "rack"})
     assert zones.document()["priorities"][0]["argument"] == {"serviceAntiAffinity": {"label": "rack"}}
 
