@@ -1,4 +1,4 @@
-"""Signals and API servers for tests."""
+"""Signals, and what many tests talk to: API servers and an extender."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from kubescheduler.live.transport.io_thread import IoThread
     from tests.support.apiserver.front_server import FrontServer
     from tests.support.apiserver.real_server import RealServer
+    from tests.support.custom.extender_asking import Asking
 
 pytest_plugins = ["pytester", "tests.support.laws"]
 
@@ -67,3 +68,23 @@ def api_server(request: pytest.FixtureRequest, io: IoThread) -> Iterator[FrontSe
         front.storage.clear()
         yield front
     front.storage.clear()
+
+
+@pytest.fixture(scope="session")
+def address() -> Iterator[str]:
+    """Of the extender in a process of its own, which answers as the path says."""
+    from tests.support.custom.extender_process import extender
+
+    with extender() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def asking(address: str) -> Iterator[Asking]:
+    """Makes callers of that extender, which are closed at the end."""
+    from tests.support.custom.extender_asking import Asking
+
+    asking = Asking(address)
+    yield asking
+    for made in asking.made:
+        made.close()

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.apiserver.real_server import free_ports
-from tests.support.custom.extender_process import extender
 from tests.support.pages.lab_page import LabPages, Page, running_lab, settled, show_screen, violations
 
 NODE = {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "10"}}
@@ -49,9 +48,9 @@ def step(page: Page, name: str) -> Page:
     return page.locator("#step-panel")
 
 
-def test_its_refusals_and_scores_are_shown_as_its_own(lab_pages: LabPages, tmp_path: Path) -> None:
+def test_its_refusals_and_scores_are_shown_as_its_own(lab_pages: LabPages, tmp_path: Path, address: str) -> None:
     """A node that it refuses says why, one that it leaves out says so, and its scores are part of the totals."""
-    with extender() as address, why(lab_pages, tmp_path, f"{address}/refuse") as page:
+    with why(lab_pages, tmp_path, f"{address}/refuse") as page:
         name = f"{address}/refuse"
         panel = step(page, "predicates")
         refused = panel.locator(".extenders tbody tr")
@@ -86,8 +85,8 @@ def test_one_that_cannot_be_reached_is_an_error(lab_pages: LabPages, tmp_path: P
         assert [" ".join(head.split()) for head in heads] == [f"? n{at} , not decided" for at in range(4)]
 
 
-def test_an_error_that_it_answers_is_no_refusal(lab_pages: LabPages, tmp_path: Path) -> None:
+def test_an_error_that_it_answers_is_no_refusal(lab_pages: LabPages, tmp_path: Path, address: str) -> None:
     """Its text is that of the attempt."""
-    with extender() as address, why(lab_pages, tmp_path, f"{address}/error") as page:
+    with why(lab_pages, tmp_path, f"{address}/error") as page:
         page.locator(".outcome").get_by_text("! the attempt failed").wait_for()
         assert "95%" in step(page, "predicates").locator(".extenders").inner_text()

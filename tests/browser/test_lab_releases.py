@@ -21,8 +21,6 @@ from tests.support.pages.lab_page import (
 )
 from tests.support.pages.layout_faults import layout_faults, until
 
-DECIDES = "Release that decides"
-
 
 @pytest.fixture(scope="module")
 def moving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningLab]:

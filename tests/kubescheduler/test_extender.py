@@ -8,7 +8,6 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -20,16 +19,10 @@ from kubescheduler.extender.client import HTTPExtender
 from kubescheduler.extender.config import ExtenderConfig, ManagedResource
 from kubescheduler.extender.wire import WireFormat
 from kubescheduler.releases.lookup import release_named
-from tests.support.custom.extender_asking import MS, NAMES, NODES, POD, Asking, asking_process, error_of, node
+from tests.support.custom.extender_asking import MS, NAMES, NODES, POD, Asking, error_of, node
 
 WIRE_1_4, WIRE_1_16, WIRE_1_20, WIRE_1_36 = (release_named(name).wire for name in ("1.4", "1.16", "1.20", "1.36"))
 BOTH = pytest.mark.parametrize("wire", [WIRE_1_20, WIRE_1_36], ids=["1.20", "1.36"])
-
-
-@pytest.fixture(scope="module")
-def asking() -> Iterator[Asking]:
-    with asking_process() as asking:
-        yield asking
 
 
 # --- filter ----------------------------------------------------------------------------------

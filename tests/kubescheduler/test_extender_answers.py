@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,6 @@ from kubescheduler.extender.transport import Budget, Transport, _addresses
 from kubescheduler.extender.wire import format_without_operands
 from tests.support.build import cache_of, labels, make_node, make_pod, resources
 from tests.support.comparisons import LEAST, Policies
-from tests.support.custom.extender_process import extender
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
@@ -154,12 +153,6 @@ WITH_IMAGE = msgspec.structs.replace(
         ALONE.spec, containers=(msgspec.structs.replace(ALONE.spec.containers[0], image="web:1"),)
     ),
 )
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    with extender() as address:
-        yield address
 
 
 def decided(folder: Path, release: str, priority: str, extenders: list[dict[str, Any]], pod: Pod) -> Decision:

@@ -147,9 +147,6 @@ ENGINES: dict[str, Engine] = {
     ),
 }
 
-RANKED = tuple(name for name in ENGINES if name.endswith("rankings kept"))
-"""Those that keep rankings from pod to pod."""
-
 TIES: dict[str, Callable[[], TieBreak]] = {
     "by name": FirstByName,
     "random": lambda: RandomTie(random.Random(7)),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +10,8 @@ import pytest
 import kubescheduler as ks
 from clusterstate.errors import InputError
 from kubescheduler.comparison.outcomes import Cause
-from tests.support.custom.extender_process import extender
 
 DEAD = "http://127.0.0.1:1"
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    """An extender that scores the last node best."""
-    with extender() as found:
-        yield found
 
 
 def _policy(address: str, **more: Any) -> dict[str, Any]:

@@ -35,7 +35,6 @@ from kubescheduler.core.results import OneAtATime
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.releases import v1_16
-from tests.support.custom.extender_process import extender
 from tests.support.custom.faulty_plugins import KINDS, ErrorKind
 from tests.support.devices import TODAY
 from tests.support.laws import costly
@@ -562,13 +561,6 @@ def test_wrong_calls(call: str) -> None:
 
 ATTEMPTS = {name: kind for name, kind in KINDS.items() if kind.in_attempt}
 FAULTS = {name: kind for name, kind in KINDS.items() if not kind.in_attempt and not kind.files}
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    """An extender that errs as the path says."""
-    with extender() as found:
-        yield found
 
 
 def _options(kind: ErrorKind, folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:

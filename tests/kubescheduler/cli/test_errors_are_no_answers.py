@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,6 @@ import pytest
 
 from tests.kubescheduler.cli.conftest import POD, Run, pod
 from tests.support.comparisons import run_here
-from tests.support.custom.extender_process import extender
 from tests.support.custom.faulty_plugins import KINDS, ErrorKind
 
 pytestmark = pytest.mark.usefixtures("own_algorithms")
@@ -121,13 +120,6 @@ COMMANDS = {
         by_spec=True,
     ),
 }
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    """An extender that errs as the path says."""
-    with extender() as found:
-        yield found
 
 
 IN_EVERY_OUTPUT = ("a dead extender", "a Filter that answers an error", "a Score that raises")

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.kubescheduler.cli.conftest import Run
-from tests.support.custom.extender_process import extender
 
 POLICY = """\
 kind: Policy
@@ -34,13 +32,6 @@ OUTPUTS = {
     "simulate": ("table", "wide", "json", "csv", "timeline", "events", "simulator"),
     "capacity": ("table", "wide", "json"),
 }
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    """An extender that scores the last node best."""
-    with extender() as found:
-        yield found
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from tests.kubescheduler.cli.conftest import CLUSTER, POD, Run, pod
-from tests.support.custom.extender_process import extender
 from tests.support.processes.disturbed_processes import finished, stopped, with_file_size
 
 SCHEDULE = ("schedule", "cluster.yaml", "--pod", "pod.yaml")
@@ -163,16 +162,15 @@ def test_a_sweep_on_a_full_disk(folder: Path, name: str, size: int) -> None:
     assert left_behind(folder) == {name}
 
 
-def test_a_record_of_answers_on_a_full_disk(folder: Path) -> None:
+def test_a_record_of_answers_on_a_full_disk(folder: Path, address: str) -> None:
     """A line that has no room is not there at all, and the file can be gone on with."""
-    with extender() as address:
-        (folder / "asking.json").write_text(ASKING % address)
-        command = (*SCHEDULE, "--policy-config-file", "asking.json", "--extenders", "record a.jsonl")
-        status, out, err = with_file_size(folder, 50, *command)
-        assert (status, out) == (2, "")
-        assert FULL in err
-        assert left_behind(folder, "asking.json") == set()
-        assert finished(folder, command)[0] == 0
+    (folder / "asking.json").write_text(ASKING % address)
+    command = (*SCHEDULE, "--policy-config-file", "asking.json", "--extenders", "record a.jsonl")
+    status, out, err = with_file_size(folder, 50, *command)
+    assert (status, out) == (2, "")
+    assert FULL in err
+    assert left_behind(folder, "asking.json") == set()
+    assert finished(folder, command)[0] == 0
 
 
 @pytest.mark.parametrize(

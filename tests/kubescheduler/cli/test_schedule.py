@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 import kubescheduler as ks
 from kubescheduler.cli import run
 from tests.kubescheduler.cli.conftest import CLUSTER, POD, Outcome, Run, in_a_process, pod
-from tests.support.custom.extender_process import extender
 from tests.support.laws import costly
 from tests.support.preemption_worlds import PREEMPTING, one_by_one
 
@@ -392,16 +391,15 @@ def test_preempt_says_when_it_would_not_help(tmp_path: Path, capsys: pytest.Capt
     assert "Preemption would not help." in capsys.readouterr().out
 
 
-def test_bind_asks_the_extender_that_binds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bind_asks_the_extender_that_binds(tmp_path: Path, capsys: pytest.CaptureFixture[str], address: str) -> None:
     """A refused binding leaves the pod without a node, in upstream's words."""
     command = [*_crowded(tmp_path, cpu=None), "--bind", "--policy-config-file"]
-    with extender() as address:
-        for behaviour, status, told in (("good", 0, ""), ("error", 2, "Binding rejected: ")):
-            policy = tmp_path / f"{behaviour}.json"
-            extenders = [{"urlPrefix": f"{address}/{behaviour}", "bindVerb": "bind"}]
-            policy.write_text(json.dumps({"kind": "Policy", "apiVersion": "v1", "extenders": extenders}))
-            assert run([*command, str(policy)]) == status
-            assert told in capsys.readouterr().out
+    for behaviour, status, told in (("good", 0, ""), ("error", 2, "Binding rejected: ")):
+        policy = tmp_path / f"{behaviour}.json"
+        extenders = [{"urlPrefix": f"{address}/{behaviour}", "bindVerb": "bind"}]
+        policy.write_text(json.dumps({"kind": "Policy", "apiVersion": "v1", "extenders": extenders}))
+        assert run([*command, str(policy)]) == status
+        assert told in capsys.readouterr().out
 
 
 # --- pending pods, one after the other -----------------------------------------------------------

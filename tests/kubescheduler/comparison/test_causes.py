@@ -31,7 +31,6 @@ from kubescheduler.comparison.outcomes import Cause, Contribution, Step
 from kubescheduler.engine.spec import EngineSpec
 from tests.support.build import cache_of, labels
 from tests.support.comparisons import GIB, LEAST, MOST, Policies, change, node, pod
-from tests.support.custom.extender_process import extender
 
 TWO = [node("n1"), node("n2")]
 USED: list[ClusterObject] = [*TWO, pod("there", 100, on="n1")]
@@ -161,18 +160,17 @@ def test_tie_break(policies: Policies) -> None:
     assert "name comes first" in found.text
 
 
-def test_extender_scaling(policies: Policies) -> None:
+def test_extender_scaling(policies: Policies, address: str) -> None:
     """The extender prefers the last node, and weighs more."""
-    with extender() as address:
-        old, new = (
-            policies.written(
-                predicates=[],
-                priorities=[{"name": MOST, "weight": 1}],
-                extenders=[{"urlPrefix": f"{address}/good", "prioritizeVerb": "prioritize", "weight": weight}],
-            )
-            for weight in (1, 9)
+    old, new = (
+        policies.written(
+            predicates=[],
+            priorities=[{"name": MOST, "weight": 1}],
+            extenders=[{"urlPrefix": f"{address}/good", "prioritizeVerb": "prioritize", "weight": weight}],
         )
-        found = change(FULLER, old, new)
+        for weight in (1, 9)
+    )
+    found = change(FULLER, old, new)
     assert found.cause is Cause.EXTENDER_SCALING
     assert [part.old for part in found.contributions if "extender" in part.name] == [1]
     assert [part.new for part in found.contributions if "extender" in part.name] == [9]

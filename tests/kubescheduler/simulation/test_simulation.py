@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import attrs
@@ -33,7 +33,7 @@ from kubescheduler.simulation.simulation_report import WAITING, Level, PodRecord
 from kubescheduler.simulation.timeline import Kind, RunEvent
 from kubescheduler.simulation.workload import ON_BINDING, ON_FINISH, Arrival, Chain, NodeArrival, Workload
 from tests.support.build import cache_of, labels, make_node, make_pod, resources
-from tests.support.custom.extender_asking import POD, Asking, asking_process, node
+from tests.support.custom.extender_asking import POD, Asking, node
 from tests.support.devices import HELD, SLICES, TODAY, WRITTEN, binding, make_class, pod_with, users
 
 
@@ -205,12 +205,6 @@ def test_progress_is_told() -> None:
     Simulation(scheduler_for([small_node("n")]), workload, progress=lambda *news: told.append(news)).run()
     assert told[0] == (1, 3)
     assert told[-1] == (3, 3)
-
-
-@pytest.fixture(scope="module")
-def asking() -> Iterator[Asking]:
-    with asking_process() as made:
-        yield made
 
 
 def legacy_scheduler(*extenders: HTTPExtender) -> GenericScheduler:

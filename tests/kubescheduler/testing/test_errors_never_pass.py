@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 import signal
-from collections.abc import Iterator
 
 import pytest
 
 from tests.kubescheduler.testing.conftest import Project
-from tests.support.custom.extender_process import extender
 from tests.support.custom.faulty_plugins import ADDRESS, KINDS, ErrorKind
 
 ATTEMPTS = {name: kind for name, kind in KINDS.items() if kind.policy is not None and not kind.files}
@@ -19,13 +17,6 @@ BODIES = {
     "record": 'def test(scheduler, placements): placements.check(scheduler, "web.yaml")',
     "compare": 'def test(cluster): assert_same_placements(*["policy=policy.json"] * 2, cluster, "web.yaml")',
 }
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    """An extender that errs as the path says."""
-    with extender() as found:
-        yield found
 
 
 @pytest.mark.parametrize("kind", ATTEMPTS.values(), ids=ATTEMPTS)

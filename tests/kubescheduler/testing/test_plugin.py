@@ -8,7 +8,6 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ import pytest
 import kubescheduler
 from docs.generate.blocks import ROOT, blocks
 from tests.kubescheduler.testing.conftest import Project
-from tests.support.custom.extender_process import extender
 
 PROJECT = Path(kubescheduler.__file__).parent.parent
 LATE = {"attr", "click", "clusterstate", "msgspec", "numpy", "predicates", "rich", "yaml"}
@@ -137,13 +135,6 @@ def test_example_passes(project: Project) -> None:
 
 
 DEAD = "http://127.0.0.1:1"
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    """An extender that keeps every node."""
-    with extender() as found:
-        yield found
 
 
 @pytest.fixture

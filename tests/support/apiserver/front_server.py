@@ -123,7 +123,6 @@ class FrontServer(abc.ABC):
         self._runner = web.AppRunner(app, shutdown_timeout=0.01)
         await self._runner.setup()
         doors, self._ports = self._ports[1:], []
-        self._listens = []
         self.url = await self._opened(port)
         for door in doors:
             await self._opened(door)
@@ -140,8 +139,8 @@ class FrontServer(abc.ABC):
     async def _stop(self) -> None:
         """Connections that are just being accepted would stay open for ever: they get their turns first."""
         assert self._runner is not None
-        for listens in self._listens:
-            asyncio.get_running_loop().remove_reader(listens)
+        while self._listens:  # none is there when a test has stopped it, and then failed
+            asyncio.get_running_loop().remove_reader(self._listens.pop())
         for _ in range(ACCEPTING):
             await asyncio.sleep(0)
         await self.cut_some(1.0)

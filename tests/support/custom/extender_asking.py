@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,7 +20,6 @@ from kubescheduler.releases.lookup import release_named
 from predicates.types import FitPredicate, Verdict
 from priorities.types import PriorityConfig
 from tests.support.build import Cluster, names_where
-from tests.support.custom.extender_process import extender
 
 WIRE_1_16 = release_named("1.16").wire
 
@@ -62,18 +59,6 @@ class Asking:
 
     def url(self, rest: str) -> str:
         return f"{self.address}/{rest}"
-
-
-@contextmanager
-def asking_process() -> Iterator[Asking]:
-    """Starts the process; closes what has been made at the end."""
-    with extender() as address:
-        asking = Asking(address)
-        try:
-            yield asking
-        finally:
-            for made in asking.made:
-                made.close()
 
 
 def error_of(call: Any, *args: Any) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hypothesis import strategies as st
 
-from kubecel import types
+from kubecel import ValueFault, types
 from kubecel.program import compile_program
 from kubecel.syntax import Call, Ident, ListNode, Literal, MapEntry, MapNode, Node, Select
 from kubecel.values import CelMap, Optional, UInt, Value
@@ -19,6 +20,13 @@ SUBJECT = CelMap.of_texts({"driver": "gpu.example.com", "any": 7})
 def evaluate(source: str) -> Any:
     """The value of an expression, maps as dicts, optionals as (value,) or ()."""
     return native(compile_program(source, "device", FIELDS).evaluate(SUBJECT))
+
+
+def fault_of(source: str) -> str:
+    """What is said of an expression that has no value."""
+    with pytest.raises(ValueFault) as caught:
+        evaluate(source)
+    return str(caught.value)
 
 
 def cost(source: str) -> int:

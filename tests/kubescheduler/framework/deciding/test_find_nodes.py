@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,7 @@ from kubescheduler.releases import v1_36
 from kubescheduler.releases.lookup import release_named
 from predicates.types import NodeError, PreFiltered
 from tests.support.build import Cluster, labels, make_node, make_pod, resources
-from tests.support.custom.extender_asking import Asking, asking_process
+from tests.support.custom.extender_asking import Asking
 from tests.support.deciders import Answered, FakeExtender, deciding, plugin, pre_filtering, refusing, scoring
 from tests.support.rich_worlds import in_tree
 
@@ -281,12 +280,6 @@ NOT_FOUND = (
     'nodeinfo not found for node name "ghost"'
 )
 CAPABLE = pytest.mark.parametrize("capable", [False, True], ids=["nodes", "nodeCacheCapable"])
-
-
-@pytest.fixture(scope="module")
-def asking() -> Iterator[Asking]:
-    with asking_process() as asking:
-        yield asking
 
 
 def scheduler(release: str, *extenders: Any, cluster: Any = NODES, **fields: Any) -> FrameworkScheduler:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from kubescheduler.framework.plugin_loading import plugin_option
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_state import side_of
 from kubescheduler.lab.scene.verbs import VERBS
-from tests.support.custom.extender_process import extender
 from tests.support.pages.recorded_scenes import RecordedScene, drawn_scenes
 from tests.support.releases_tried import RELEASES_TRIED
 
@@ -112,13 +110,6 @@ def test_a_plugin_that_raises_is_an_error_of_the_decision(where: str, plugin: ty
     assert "error" in VERBS["whatif"](scene, {"node": "a"})["text"]
     assert VERBS["why"](scene, {"node": "a"})["fits"] is False
     assert "no such shelf" in VERBS["pending"](scene, {})["pods"][0]["error"]
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    """An extender in a process of its own."""
-    with extender() as found:
-        yield found
 
 
 @pytest.mark.parametrize("release", RELEASES_TRIED)

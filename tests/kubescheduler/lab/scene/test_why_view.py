@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -20,15 +19,7 @@ from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_state import SceneFault
 from kubescheduler.lab.scene.verbs import VERBS
 from kubescheduler.lab.scene.why_view import MOST_SHOWN
-from tests.support.custom.extender_process import extender
 from tests.support.releases_tried import RELEASES_TRIED
-
-
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    """An extender in a process of its own."""
-    with extender() as found:
-        yield found
 
 
 def opened(release: str, *prefixes: str, nodes: int = 3, **settings: Any) -> Scene:

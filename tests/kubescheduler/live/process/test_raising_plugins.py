@@ -9,7 +9,6 @@ import pytest
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.plugin_loading import with_plugin
 from tests.support.apiserver import FrontServer
-from tests.support.custom.extender_process import extender
 from tests.support.live.live_cluster import NODES, PODS, a_node, a_pod, running
 
 GROUP = "kubescheduler.config.k8s.io"
@@ -78,13 +77,12 @@ def test_several_profiles(api_server: FrontServer) -> None:
     assert by_pod == {"one": "one", "two": "two"}
 
 
-def test_an_extender_that_binds(api_server: FrontServer) -> None:
+def test_an_extender_that_binds(api_server: FrontServer, address: str) -> None:
     """The extender is asked to bind, and nothing is posted to the server."""
     api_server.storage.create(NODES, "", a_node("n1"))
-    with extender() as url:
-        entry = {"urlPrefix": f"{url}/good", "filterVerb": "filter", "bindVerb": "bind", "weight": 1}
-        spec = EngineSpec(release="1.36", component=document() | {"extenders": [entry]})
-        with running(api_server, "1.36", spec=spec) as cluster:
-            cluster.make(PODS, a_pod("p"))
-            cluster.until(lambda: len(cluster.events("Scheduled")) == 1)
+    entry = {"urlPrefix": f"{address}/good", "filterVerb": "filter", "bindVerb": "bind", "weight": 1}
+    spec = EngineSpec(release="1.36", component=document() | {"extenders": [entry]})
+    with running(api_server, "1.36", spec=spec) as cluster:
+        cluster.make(PODS, a_pod("p"))
+        cluster.until(lambda: len(cluster.events("Scheduled")) == 1)
     assert [one for one in api_server.asked if one.path.endswith("/binding")] == []
