@@ -18,7 +18,7 @@ from clusterstate.podinfo import PodInfo
 from kubescheduler.core.algorithm import Algorithm, WeightedPriority
 from kubescheduler.core.decision import Decision, kept_ranking_note
 from kubescheduler.core.pod_classes import ClassState
-from kubescheduler.core.run_choice import Choose, Placings, RunOfPods, RunOverError, RunRules
+from kubescheduler.core.run_choice import Choose, Placings, RunOfPods, RunOverError, RunRules, first_of_best
 from kubescheduler.core.selection import FirstByName, TieBreak
 
 FEWEST = 8
@@ -128,27 +128,19 @@ class ReadyRun(msgspec.Struct, frozen=True, eq=False):
     infos: Sequence[PodInfo]
     """(k,) the class of each pod."""
 
-    def choose(self, tie_break: TieBreak, choose: Choose | None = None, order: IntArray | None = None) -> Placings:
-        """Where the pods go, as far as the run goes; nothing is assumed yet.
+    def choose(self, tie_break: TieBreak) -> Placings:
+        """Where the pods go by a tie rule, as far as the run goes; nothing is assumed yet."""
+        ranks = self.cache.columns.ranks
+        if isinstance(tie_break, FirstByName):
+            return self.place(first_of_best, self.feasible[ranks[self.feasible].argsort()])
+        return self.place(chooser(tie_break, ranks), self.feasible)
 
-        choose: how a node is taken; None: by the tie rule. order: (n,) the feasible rows as it is shown them; None:
-        ascending.
-        """
+    def place(self, choose: Choose, rows: IntArray) -> Placings:
+        """The same by another rule. rows: (n,) the feasible ones in the order in which it is shown them."""
         try:
-            run, shown = self._run(order)
+            return RunOfPods(self.rules, rows, len(self.infos)).place(choose)
         except RunOverError:
             return Placings.none()
-        if choose is None and isinstance(tie_break, FirstByName):
-            return run.by_name()
-        return run.by(chooser(tie_break, self.cache.columns.ranks) if choose is None else choose, shown)
-
-    def _run(self, order: IntArray | None) -> tuple[RunOfPods, IntArray]:
-        """A run, and the positions of its rows in the order in which a rule is shown them. Raises RunOverError."""
-        ranks = self.cache.columns.ranks
-        rows = self.feasible[ranks[self.feasible].argsort()]
-        place = np.zeros(len(ranks), np.int64)
-        place[rows] = np.arange(len(rows))
-        return RunOfPods(self.rules, rows, len(self.infos)), place[self.feasible if order is None else order]
 
     def assume(
         self, pods: Sequence[Pod], placings: Placings, release: str, by_ranking: Mask | None = None

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import partial
-from heapq import heapify, heappop, heapreplace, nsmallest
 
 import msgspec
 import numpy as np
@@ -191,11 +189,14 @@ FULL = None
 """Stands in place of the next total of a node that takes no more."""
 DEEPEST = 512
 """For how many more pods on a node totals are worked out at a time, at most."""
-WIDTH = 1 << 24
-"""Nodes and totals are told apart in one number below this many."""
 
 Choose = Callable[[IntArray, IntArray], int]
 """Of (n,) rows and (n,) what they total: the position of the one that is taken."""
+
+
+def first_of_best(_: IntArray, totals: IntArray) -> int:
+    """The first of those with the highest total."""
+    return int(totals.argmax())
 
 
 class Placings(msgspec.Struct, eq=False):
@@ -224,85 +225,49 @@ class Placings(msgspec.Struct, eq=False):
 class RunOfPods:
     """Places pods one after another, as long as each follows from those before it by its node's next total.
 
-    Positions are those of ``rows``; a key holds a total and a position, and the smallest is the best by name. The
-    pods are counted by nobody else until the run is over.
+    Positions are those of ``rows``. The pods are counted by nobody else until the run is over.
     """
 
     def __init__(self, rules: RunRules, rows: IntArray, count: int) -> None:
-        """rows: (n,) those that fit, the first by name first. count: pods."""
+        """rows: (n,) those that fit, in the order in which a rule is shown them. count: pods. Raises RunOverError."""
         self._rules = rules
         self._rows = rows
         self._count = count
         self._still = StillScores(rules, rows)
-        totals = self._still.totals + rules.now(rows)
-        if len(rows) > WIDTH or (len(totals) and int(np.abs(totals.astype(np.float64)).max()) >= 1 << 38):
-            raise RunOverError
-        self._keys = -totals * WIDTH + np.arange(len(rows))
+        self._totals = self._still.totals + rules.now(rows)
         self._later: list[list[int | None]] = [[] for _ in range(len(rows))]
         self._depth = 0
         self._known = np.zeros(len(rows), np.int64)
         self._taken: list[int] = []
+        self._taken_totals: list[int] = []
         self._filled: list[int] = []
         self._gone: list[int] = []
 
-    # --- by name -----------------------------------------------------------------------------
-
-    def by_name(self) -> Placings:
-        """Of equal totals the first by name is taken."""
-        heap, stands = self._heap(), True
+    def place(self, choose: Choose) -> Placings:
+        """choose: how a node is taken."""
+        shown = np.arange(len(self._rows))
+        if choose is first_of_best and self._count < len(shown):  # the others' turn does not come
+            shown = np.sort(np.argsort(~self._totals, kind="stable")[: self._count + 1])
+        rows, totals, stands = self._rows[shown], self._totals[shown], True
         while len(self._taken) < self._count and stands:
-            key = heap[0]
-            at = key % WIDTH
+            spot = choose(rows, totals)
+            at = shown.item(spot)
+            self._taken.append(at)
+            self._taken_totals.append(totals.item(spot))
             later = self._later[at]
             if not later:
                 try:
-                    self._look_ahead(at, partial(_smallest, heap))
-                except RunOverError:
-                    break
-            following = later.pop()
-            self._taken.append(key)
-            if following is FULL:
-                heappop(heap)
-                stands = self._fills(at)
-            else:
-                heapreplace(heap, following)
-        now = self._keys.copy()
-        at_heap = np.array(heap, np.int64)
-        now[at_heap % WIDTH] = at_heap
-        return self._placings(now)
-
-    def _heap(self) -> list[int]:
-        keys = self._keys
-        if self._count < len(keys):
-            keys = np.partition(keys, self._count)[: self._count + 1]
-        heap: list[int] = keys.tolist()
-        heapify(heap)
-        return heap
-
-    def by(self, choose: Choose, order: IntArray) -> Placings:
-        """The positions are chosen by a rule. order: (n,) the positions in the order in which it is shown them."""
-        keys, shown, stands = self._keys.copy(), order.copy(), True
-        totals = -(keys[order] // WIDTH)
-        while len(self._taken) < self._count and stands:
-            spot = choose(self._rows[shown], totals)
-            at = int(shown[spot])
-            self._taken.append(int(keys[at]))
-            later = self._later[at]
-            if not later:
-                try:
-                    self._look_ahead(at, partial(_greatest, shown, totals))
+                    self._look_ahead(at, shown, totals)
                 except RunOverError:
                     break  # the rule has chosen, and may not be asked twice: this pod is the last
             following = later.pop()
             if following is FULL:
                 stands = self._fills(at)
-                shown, totals = np.delete(shown, spot), np.delete(totals, spot)
+                shown, rows, totals = np.delete(shown, spot), np.delete(rows, spot), np.delete(totals, spot)
             else:
-                keys[at] = following
-                totals[spot] = -(following // WIDTH)
-        return self._placings(keys)
-
-    # --- what comes next ----------------------------------------------------------------------
+                totals[spot] = following
+        self._totals[shown] = totals
+        return self._placings()
 
     def _fills(self, at: int) -> bool:
         """A node is full; whether the run goes on: more than one is left, and their totals stand."""
@@ -310,54 +275,37 @@ class RunOfPods:
         self._gone.append(at)
         return self._still.stand_without(at) and len(self._rows) - len(self._gone) > 1
 
-    def _look_ahead(self, at: int, best: Callable[[int], list[int]]) -> None:
+    def _look_ahead(self, at: int, shown: IntArray, totals: IntArray) -> None:
         """Works out the next totals of a node, and those of the best ones besides, so that it is seldom done.
 
-        Raises RunOverError.
+        shown: (m,) the positions that are left. totals: (m,) theirs. Raises RunOverError.
         """
         left = self._count - len(self._taken)
-        self._depth = min(max(2 * self._depth, 1 + left // len(self._rows)), DEEPEST)
-        others = [one for one in best(1 + 2 * left // self._depth) if one != at and len(self._later[one]) < self._depth]
+        depth = self._depth = min(max(2 * self._depth, 1 + left // len(self._rows)), DEEPEST)
+        best = shown[np.argsort(~totals)[: 1 + 2 * left // depth]].tolist()
+        others = [one for one in best if one != at and len(self._later[one]) < depth]
         where = [at, *(one for one in others if not self._later[one] or self._later[one][0] is not FULL)]
         positions = np.array(where, np.int64)
-        depth = self._depth
         extra = (self._known[positions][:, None] + np.arange(1, depth + 1)).ravel()
         fits, sums = self._rules.look(np.repeat(self._rows[positions], depth), extra)
-        totals = np.repeat(self._still.totals[positions], depth) + sums
-        if int(np.abs(totals.astype(np.float64)).max()) >= 1 << 38:
-            raise RunOverError
-        keys = (-totals * WIDTH + np.repeat(positions, depth)).reshape(-1, depth)
+        then = (np.repeat(self._still.totals[positions], depth) + sums).reshape(-1, depth)
         fits = fits.reshape(-1, depth)
         enough = np.where(fits.all(axis=1), depth, fits.argmin(axis=1)).tolist()
         self._known[positions] += depth
-        for one, row_keys, many in zip(where, keys[:, ::-1].tolist(), enough, strict=True):
-            new: list[int | None] = row_keys[depth - many :]
+        for one, row_totals, many in zip(where, then[:, ::-1].tolist(), enough, strict=True):
+            new: list[int | None] = row_totals[depth - many :]
             if many < depth:
                 new.insert(0, FULL)
             self._later[one][:0] = new
 
-    def _placings(self, keys: IntArray) -> Placings:
-        """keys: (n,) of every row now; of the full ones anything."""
-        taken = np.array(self._taken, np.int64)
+    def _placings(self) -> Placings:
         left = np.delete(np.arange(len(self._rows)), self._gone)
         left = left[self._rows[left].argsort()]
         return Placings(
-            self._rows[taken % WIDTH],
-            -(taken // WIDTH),
+            self._rows[np.array(self._taken, np.int64)],
+            np.array(self._taken_totals, np.int64),
             len(self._rows),
             self._filled,
             self._rows[left],
-            -(keys[left] // WIDTH),
+            self._totals[left],
         )
-
-
-def _smallest(heap: list[int], most: int) -> list[int]:
-    """The positions of the best keys of a heap, at most so many."""
-    keys = heap if most >= len(heap) else nsmallest(most, heap)
-    return [key % WIDTH for key in keys]
-
-
-def _greatest(shown: IntArray, totals: IntArray, most: int) -> list[int]:
-    """The positions with the highest totals, at most so many."""
-    best: list[int] = shown[np.argsort(-totals, kind="stable")[:most]].tolist()
-    return best

@@ -106,7 +106,7 @@ def _choose(host: FrameworkScheduler, ready: ReadyRun) -> Placings:
     def root(_: IntArray, totals: IntArray) -> int:
         return heap_root(totals)
 
-    return ready.choose(host.tie_break, root, shown)
+    return ready.place(root, shown)
 
 
 # --- rankings that are kept ------------------------------------------------------------------
