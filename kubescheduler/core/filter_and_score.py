@@ -117,11 +117,11 @@ class Filtering(msgspec.Struct, frozen=True, eq=False):
     def remembered_refusals(self, rows: Mask) -> NominatedRefusals | None:
         """The rows that fail so, from what is remembered of the class; None: nothing can be."""
         kept = judgements_of(self.state, self.cache)
-        return kept.judge(self.pod, self.state.info, self.running(), rows, every=self.all_run)
+        return kept.judge(self.pod, self.state.info, self.checks(), rows, every=self.all_run)
 
     def judge(self, there: Snapshot, checks: Sequence[FitPredicate]) -> NominatedJudgement:
         """What checks say of a snapshot of one row."""
-        return judge(self.state.info, there, checks, every=self.all_run)
+        return judge(self.state.info, there, checks, every=self.all_run)[0]
 
     # --- errors ----------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -16,7 +16,7 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import PodChange, Snapshot
 from clusterstate.volumes.claims import has_claims
 from kubescheduler.core.filter_results import NO_VALUES, RowValues, row_values
-from kubescheduler.core.pod_classes import CheckState, ClassState
+from kubescheduler.core.pod_classes import ClassState
 from kubescheduler.core.status import Code
 from predicates.types import FitPredicate, NodeError, Verdict, failing, unresolvable
 
@@ -121,14 +121,19 @@ class NominatedJudgement(msgspec.Struct, frozen=True):
 
 FITS = NominatedJudgement()
 
-CodeOf = Callable[[FitPredicate, PodInfo, Snapshot, Verdict], Code]
+CodesOf = Callable[[FitPredicate, PodInfo, Snapshot, Verdict, Mask], Mapping[int, Code]]
+"""Of (predicate, pod, snapshot, what it said, (n,) bool the rows that it refuses): position of a refused row → the
+code."""
 
 
-def refusal_code(predicate: FitPredicate, info: PodInfo, snapshot: Snapshot, verdict: Verdict) -> Code:
-    """With which code a predicate refuses the one row of a snapshot. verdict: what it said."""
-    hopeless = unresolvable(predicate, info, snapshot, verdict, failing(verdict))
-    bad = hopeless is not None and bool(hopeless[0])
-    return Code.UnschedulableAndUnresolvable if bad else Code.Unschedulable
+def refusal_codes(
+    predicate: FitPredicate, info: PodInfo, snapshot: Snapshot, verdict: Verdict, refused: Mask
+) -> Mapping[int, Code]:
+    """With which code a predicate over columns refuses rows; see CodesOf."""
+    beyond = unresolvable(predicate, info, snapshot, verdict, refused)
+    hopeless = refused & False if beyond is None else beyond
+    codes = Code.Unschedulable, Code.UnschedulableAndUnresolvable
+    return {at: codes[hopeless.item(at)] for at in refused.nonzero()[0].tolist()}
 
 
 def judge(
@@ -137,70 +142,30 @@ def judge(
     predicates: Iterable[FitPredicate],
     *,
     every: bool = False,
-    code_of: CodeOf = refusal_code,
-) -> NominatedJudgement:
-    """Of a snapshot of one row. every: all are run, not just until one fails. code_of: see ``refusal_code``."""
-    out = FITS
-    for predicate in predicates:
-        verdict = predicate.check(info, snapshot)
-        reasons = tuple([reason for reason, mask in verdict.items() if mask[0]])
-        if not reasons:
-            continue
-        error = next((reason for reason in reasons if isinstance(reason, NodeError)), None)
-        if error is not None:
-            return NominatedJudgement(error=(predicate.name, error))
-        code = max(out.code, code_of(predicate, info, snapshot, verdict))
-        out = NominatedJudgement((*out.found, (predicate.name, reasons)), code)
-        if not every:
-            break
-    return out
-
-
-def judge_rows(
-    info: PodInfo, snapshot: Snapshot, checks: Sequence[CheckState], *, every: bool
+    codes_of: CodesOf = refusal_codes,
 ) -> list[NominatedJudgement]:
-    """Of every row of a snapshot to which pods were hypothetically added, by checks that look at no other row.
-
-    checks: up to date; those that follow from no pods are not run again. every: all are run, not just until one fails.
-    """
+    """Of every row of a snapshot: of one row, or of several by predicates that look at no other row. every: all are
+    run, not just until one fails."""
     out = [FITS] * len(snapshot)
     left = np.ones(len(out), np.bool_)
-    for check in checks:
-        judged = _judge_by(check, info, snapshot)
-        if judged is None:
+    for predicate in predicates:
+        if not left.any():
+            break
+        verdict = predicate.check(info, snapshot)
+        refused = failing(verdict)
+        if refused is None or not (refused & left).any():
             continue
-        verdict, refused, hopeless = judged
-        for at in np.flatnonzero(refused & left).tolist():
+        codes = codes_of(predicate, info, snapshot, verdict, refused)
+        for at in (refused & left).nonzero()[0].tolist():
             reasons = tuple([reason for reason, mask in verdict.items() if mask[at]])
             error = next((reason for reason in reasons if isinstance(reason, NodeError)), None)
-            bad = hopeless is not None and bool(hopeless[at])
-            code = Code.UnschedulableAndUnresolvable if bad else Code.Unschedulable
-            before = out[at]
-            left[at] = every and error is None
-            name = check.predicate.name
+            before, left[at] = out[at], every and error is None
             if error is not None:
-                out[at] = NominatedJudgement(error=(name, error))
+                out[at] = NominatedJudgement(error=(predicate.name, error))
             else:
-                out[at] = NominatedJudgement((*before.found, (name, reasons)), max(code, before.code))
+                found = (*before.found, (predicate.name, reasons))
+                out[at] = NominatedJudgement(found, max(codes[at], before.code))
     return out
-
-
-def _judge_by(check: CheckState, info: PodInfo, snapshot: Snapshot) -> tuple[Verdict, Mask, Mask | None] | None:
-    """(verdict, (n,) bool the rows that fail, those of them that are beyond help); None when no row fails."""
-    if check.of_own_pods:
-        verdict = check.predicate.check(info, snapshot)
-        refused = failing(verdict)
-        if refused is None:
-            return None
-        return verdict, refused, unresolvable(check.predicate, info, snapshot, verdict, refused)
-    if check.failing is None:
-        return None
-    rows = snapshot.row_numbers
-    refused = check.failing[rows]
-    if not refused.any():
-        return None
-    hopeless = None if check.unresolvable is None else check.unresolvable[rows]
-    return {reason: mask[rows] for reason, mask in check.verdict.items()}, refused, hopeless
 
 
 # --- what is remembered ----------------------------------------------------------------------------
@@ -263,12 +228,10 @@ class KeptJudgements:
         self._number_of: dict[tuple[Found, Code], int] = {}
 
     def judge(
-        self, pod: Pod, info: PodInfo, checks: Sequence[CheckState], rows: Mask, *, every: bool
+        self, pod: Pod, info: PodInfo, predicates: Sequence[FitPredicate], rows: Mask, *, every: bool
     ) -> NominatedRefusals | None:
-        """The rows of those given, (N,) bool, where the pod does not fit; None: checks look further than
-        one row, and nothing can be remembered. checks: up to date. every: all are run, not just until one fails; the
-        same each time."""
-        predicates = [check.predicate for check in checks]
+        """The rows of those given, (N,) bool, where the pod does not fit; None: predicates look further than one row,
+        and nothing can be remembered. every: all are run, not just until one fails; the same each time."""
         self._notice(self._watch.changed(info, predicates))
         self._watch.noted()
         if not self._watch.by_row:
@@ -277,7 +240,7 @@ class KeptJudgements:
         mine = row_of.get(nominations.node_of(pod.metadata.uid) or "")
         if mine is not None:
             self._todo.add(mine)
-        if self._todo and not self._settle(pod, info, checks, rows, every=every):
+        if self._todo and not self._settle(pod, info, predicates, rows, every=every):
             return None
         if mine is not None:
             self._todo.add(mine)
@@ -294,7 +257,7 @@ class KeptJudgements:
             self._which.resize(len(self._cache.columns))
             self._todo.update(changed)
 
-    def _settle(self, pod: Pod, info: PodInfo, checks: Sequence[CheckState], rows: Mask, *, every: bool) -> bool:
+    def _settle(self, pod: Pod, info: PodInfo, predicates: Sequence[FitPredicate], rows: Mask, *, every: bool) -> bool:
         """Judges what is to be judged of the rows; whether that was possible."""
         nodes = self._cache.columns.nodes
         now = [row for row in self._todo if nodes[row] is not None and rows[row]]
@@ -306,7 +269,7 @@ class KeptJudgements:
             if not stay_on_their_rows(every_change):
                 return False
             there = self._cache.snapshot().take(np.array(list(added), np.int64)).what_if(every_change)
-            judged.update(zip(added, judge_rows(info, there, checks, every=every), strict=True))
+            judged.update(zip(added, judge(info, there, predicates, every=every), strict=True))
         for row, judgement in judged.items():
             self._take(row, judgement)
         self._todo.difference_update(judged)

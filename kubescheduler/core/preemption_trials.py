@@ -110,8 +110,8 @@ class RowTrial:
         self, here: Snapshot, changes: Sequence[PodChange], nominated: Sequence[PodChange]
     ) -> NominatedJudgement:
         info, predicates = self._attempt.info, self._attempt.predicates
-        judged = judge(info, here.what_if((*changes, *nominated)), predicates) if nominated else FITS
-        return judge(info, here.what_if(changes), predicates) if judged.fits else judged
+        judged = judge(info, here.what_if((*changes, *nominated)), predicates)[0] if nominated else FITS
+        return judge(info, here.what_if(changes), predicates)[0] if judged.fits else judged
 
     def refusals(self) -> Counter[str]:
         """See BatchTrial."""

@@ -13,7 +13,7 @@ from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from kubescheduler.core.filter_and_score import Filtered, Filtering
-from kubescheduler.core.nominated import NominatedJudgement, NominatedRefusals, judge, refusal_code
+from kubescheduler.core.nominated import NominatedJudgement, NominatedRefusals, judge, refusal_codes
 from kubescheduler.core.pod_classes import ClassState
 from kubescheduler.core.status import Code
 from kubescheduler.framework.contract.cycle_state import CycleState
@@ -128,12 +128,16 @@ class PluginFiltering(Filtering, frozen=True, eq=False):
 
     def judge(self, there: Snapshot, checks: Sequence[FitPredicate]) -> NominatedJudgement:
         """What plugins say of a snapshot of one row."""
-        return judge(self.state.info, there, checks, every=self.all_run, code_of=self._code)
+        return judge(self.state.info, there, checks, every=self.all_run, codes_of=self._codes)[0]
 
-    def _code(self, check: FitPredicate, info: PodInfo, there: Snapshot, verdict: Verdict) -> Code:
+    def _codes(
+        self, check: FitPredicate, info: PodInfo, there: Snapshot, verdict: Verdict, refused: Mask
+    ) -> Mapping[int, Code]:
         """With which code a plugin refuses the one row."""
         own = self.own.get(check.name)
-        return refusal_code(check, info, there, verdict) if own is None else own.codes[int(there.row_numbers[0])]
+        if own is not None:
+            return {0: own.codes[int(there.row_numbers[0])]}
+        return refusal_codes(check, info, there, verdict, refused)
 
     def may_err(self) -> bool:
         """Custom plugins always may."""

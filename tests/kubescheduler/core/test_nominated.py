@@ -30,10 +30,8 @@ from kubescheduler.core.nominated import (
     NominatedRefusals,
     RowWatch,
     judge,
-    judge_rows,
     stay_on_their_rows,
 )
-from kubescheduler.core.pod_classes import CheckState
 from kubescheduler.core.status import Code
 from predicates.types import FitPredicate, NodeError, Verdict
 from tests.support.build import cache_of, make_node, make_pod
@@ -114,11 +112,9 @@ def test_judging_many_rows_is_judging_each(given_rules: list[dict[str, list[bool
     cache = cache_of([make_node(name) for name in "abc"])
     rules = [ruled(f"rule {at}", verdict) for at, verdict in enumerate(given_rules)]
     info, snapshot = cache.info(WAITING), cache.snapshot()
-    for row, judgement in enumerate(
-        judge_rows(info, snapshot, [CheckState(rule, info) for rule in rules], every=every)
-    ):
+    for row, judgement in enumerate(judge(info, snapshot, rules, every=every)):
         alone = snapshot.take(np.array([row]))
-        assert judgement == judge(info, alone, rules, every=every)
+        assert [judgement] == judge(info, alone, rules, every=every)
         if judgement.error is not None:
             continue
         hopeless = any("s" in reasons for _, reasons in judgement.found)
@@ -154,7 +150,7 @@ def asked(
 ) -> NominatedRefusals:
     pod = make_pod(name, priority=5)
     rows = np.ones(len(cache.columns), np.bool_) if rows is None else rows
-    found = kept.judge(pod, cache.info(pod), [CheckState(rule.rule, cache.info(pod))], rows, every=False)
+    found = kept.judge(pod, cache.info(pod), [rule.rule], rows, every=False)
     assert found is not None
     return found
 
@@ -212,7 +208,6 @@ def test_rules_that_look_further_remember_nothing(looks_further: bool) -> None:
     rule = FitPredicate("Far", Counting().check, Footprint(row_local=lambda pod, snapshot: not looks_further))
     kept = KeptJudgements(cache)
     for _ in range(2):
-        checks = [CheckState(rule, cache.info(WAITING))]
         assert (
-            kept.judge(WAITING, cache.info(WAITING), checks, np.ones(len(cache.columns), np.bool_), every=False) is None
+            kept.judge(WAITING, cache.info(WAITING), [rule], np.ones(len(cache.columns), np.bool_), every=False) is None
         ) == looks_further

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 from typing import Any
 
-import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -21,12 +20,11 @@ from clusterstate.growable import IntArray, Mask
 from clusterstate.manifests.decode import Decoder
 from clusterstate.pod_counts import Tally
 from clusterstate.podinfo import PodInfo
-from clusterstate.snapshot import PodChange, Snapshot
-from kubescheduler.core.nominated import judge_rows
+from clusterstate.snapshot import Snapshot
 from kubescheduler.core.pod_classes import FEWEST_STATES, CheckState, ClassState, Memory, Refreshes, ScoreState, Sharing
 from kubescheduler.core.totals import ClassTotals
 from kubescheduler.engine.spec import Engine, EngineSpec, cache_for
-from predicates.types import FitPredicate, NodeError, Verdict
+from predicates.types import FitPredicate, Verdict
 from priorities.types import PriorityConfig
 from tests.support.build import Cluster, make_node, make_pod, resources
 from tests.support.laws import costly
@@ -110,43 +108,6 @@ def test_rows_with_equal_amounts_are_judged_alike(release: str, given_steps: lis
         handed = [kept.failing, kept.unresolvable, *kept.verdict.values()]
         late += [(mask, mask.copy()) for mask in handed if mask is not None]
     assert all((mask == before).all() for mask, before in late)
-
-
-@RELEASES
-@given(given_steps=steps, waiting=st.dictionaries(rows, st.lists(amounts, min_size=1, max_size=2), max_size=20))
-def test_rows_beside_pods_are_judged_by_what_is_remembered(
-    release: str, given_steps: list[Any], waiting: dict[int, Any]
-) -> None:
-    """Rules that look at no pods are not run again: the same as running every rule."""
-    world = Changing(release)
-    for change in (change for step in given_steps for change in step):
-        world.run(*change)
-    snapshot, log, info = world.cache.snapshot(), world.cache.columns.log, world.cache.info(ASKING)
-    rules = [FitPredicate("Even", even, unresolvable=lambda reason: reason == "even"), *world.fitting()]
-    checks = [
-        CheckState(msgspec.structs.replace(rules[0], footprint=Footprint(Reads.NODE)), info),
-        CheckState(rules[1], info),
-    ]
-    for check in checks:
-        check.refresh(info, Refreshes(snapshot, log))
-    beside = {
-        row: [
-            PodChange(row, world.cache.info(make_pod("w", requests=resources(cpu=cpu))), 1, nominated=True)
-            for cpu in cpus
-        ]
-        for row, cpus in waiting.items()
-    }
-    added = [change for changes in beside.values() for change in changes]
-    for every in (False, True):
-        there = snapshot.take(np.array(list(beside), np.int64)).what_if(added)
-        expected = judge_rows(info, there, [CheckState(rule, info) for rule in rules], every=every)
-        assert judge_rows(info, there, checks, every=every) == expected
-
-
-def even(_: PodInfo, snapshot: Snapshot) -> Verdict:
-    """Refuses even rows, beyond help, and errs on every sixth."""
-    numbers = snapshot.row_numbers
-    return {NodeError("sixth"): numbers % 6 == 0, "even": numbers % 2 == 0}
 
 
 class ByZone:
