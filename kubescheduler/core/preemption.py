@@ -36,7 +36,7 @@ from kubescheduler.core.preemption_choice import (
 )
 from kubescheduler.core.preemption_memory import PreemptionMemory
 from kubescheduler.core.preemption_rules import PreemptionRules, itself_if_nominated
-from kubescheduler.core.preemption_trials import PreemptionAttempt, VictimRules, trials
+from kubescheduler.core.preemption_trials import PreemptionAttempt, trials
 from kubescheduler.core.status import Code, Status
 from predicates.types import FitPredicate
 
@@ -160,11 +160,7 @@ def _ineligible(search: Search, rules: PreemptionRules, codes: Mapping[Code, Mas
 
 def _search(search: Search, rows: Mask, rules: PreemptionRules) -> tuple[Candidates, list[str]]:
     """(node → victims, the errors of nodes that need none); rows: (N,) bool. Upstream: dryRunPreemption."""
-    objects = search.cache.objects
-    by_class = not any(budget.disrupted_pods for budget in objects.pod_disruption_budgets.values())
-    protect = functools.partial(rules.violating, objects)
-    victims = VictimRules(protect, alike=by_class, lower_only=rules.lower_only, by_importance=rules.by_importance)
-    candidates = search.memory.candidates(search.attempt(), search.state, rows, victims)
+    candidates = search.memory.candidates(search.attempt(), search.state, rows, rules)
     if not rules.needs_victims:
         return candidates, []
     candidates, needless = candidates.without_needless()

@@ -21,10 +21,10 @@ from kubescheduler.core.preemption_choice import (
     earliest_starts,
     nodes_of_kinds,
 )
+from kubescheduler.core.preemption_rules import PreemptionRules
 from kubescheduler.core.preemption_trials import (
     Part,
     PreemptionAttempt,
-    VictimRules,
     find_victims,
     moving_and_fixed,
     trials,
@@ -95,10 +95,10 @@ class KeptVictims:
         self._generation = -1
 
     def candidates(
-        self, attempt: PreemptionAttempt, state: ClassState, rows: Mask, rules: VictimRules, budgets: object
+        self, attempt: PreemptionAttempt, state: ClassState, rows: Mask, rules: PreemptionRules, budgets: object
     ) -> Candidates:
-        """Where the pod would fit among the rows, (N,) bool, if lower ones left. All predicates of the attempt apply to
-        it. budgets: equal while the same pods are protected."""
+        """Where the pod would fit among the rows, (N,) bool, if lower ones left. budgets: equal while the same pods are
+        protected."""
         self._refresh(attempt, budgets)
         mine = self._cache.columns.row_of.get(self._cache.nominations.node_of(attempt.pod.metadata.uid) or "")
         if mine is not None:
@@ -139,13 +139,17 @@ class KeptVictims:
             self._kind_of = {}
         self._watch.noted()
 
-    def _try(self, attempt: PreemptionAttempt, state: ClassState, rows: IntArray, rules: VictimRules) -> None:
-        if rules.alike and self._watch.by_row and state.is_current(self._cache.columns.log):
+    def _try(self, attempt: PreemptionAttempt, state: ClassState, rows: IntArray, rules: PreemptionRules) -> None:
+        budgets = self._cache.objects.pod_disruption_budgets.values()
+        by_class = not any(budget.disrupted_pods for budget in budgets)  # so does what is protected
+        if by_class and self._watch.by_row and state.is_current(self._cache.columns.log):
             rows = self._try_alike(attempt, state, rows, rules)
         for part in trials(attempt, rows) if len(rows) else ():
             self._set(part[0], self._found(attempt, part, rules))
 
-    def _try_alike(self, attempt: PreemptionAttempt, state: ClassState, rows: IntArray, rules: VictimRules) -> IntArray:
+    def _try_alike(
+        self, attempt: PreemptionAttempt, state: ClassState, rows: IntArray, rules: PreemptionRules
+    ) -> IntArray:
         """Takes what was found on rows like these, or tries one of those that are alike, by the predicates that move
         with pods; the others' verdicts are remembered. (n,) the rows of which more has to be asked."""
         cache, (moving, fixed) = self._cache, moving_and_fixed(attempt)
@@ -172,13 +176,13 @@ class KeptVictims:
         self._set(at, kinds)
         return np.array([row for row in rows.tolist() if row not in keys], np.int64)
 
-    def _found(self, attempt: PreemptionAttempt, part: Part, rules: VictimRules) -> IntArray:
+    def _found(self, attempt: PreemptionAttempt, part: Part, rules: PreemptionRules) -> IntArray:
         """(n,) the kinds of rows that are tried, each a new one."""
-        judged = find_victims(attempt, part, rules)
-        priorities = self._roster.priorities[:, judged.rows]
-        costs = costs_of_kinds(judged.victims, judged.protected, priorities, by_importance=rules.by_importance)
-        first = self._table.add(judged.victims, judged.protected, costs)
-        return np.where(judged.fits, np.arange(first, len(self._table)), NOWHERE)
+        fits, victims, protected = find_victims(attempt, part, rules)
+        priorities = self._roster.priorities[:, part[0]]
+        costs = costs_of_kinds(victims, protected, priorities, by_importance=rules.by_importance)
+        first = self._table.add(victims, protected, costs)
+        return np.where(fits, np.arange(first, len(self._table)), NOWHERE)
 
     def _set(self, rows: IntArray, kinds: IntArray) -> None:
         """Notes the kinds of rows, (n,)."""
@@ -199,12 +203,13 @@ class PreemptionMemory:
         self._kept: OrderedDict[ClassState, KeptVictims] = OrderedDict()
         self._budgets_version, self._budgets = -1, list[tuple[object, ...]]()
 
-    def candidates(self, attempt: PreemptionAttempt, state: ClassState, rows: Mask, rules: VictimRules) -> Candidates:
+    def candidates(
+        self, attempt: PreemptionAttempt, state: ClassState, rows: Mask, rules: PreemptionRules
+    ) -> Candidates:
         """Where the pod would fit if lower ones left, and which of them have to.
 
         rows: (N,) bool, those that are tried. state: what is remembered for pods of its class.
         """
-        attempt = attempt.by([p for p in attempt.predicates if p.applies(attempt.info)])
         return self._of(state).candidates(attempt, state, rows, rules, self._budget_token())
 
     def _of(self, state: ClassState) -> KeptVictims:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 import numpy as np
@@ -17,6 +17,7 @@ from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import PodChange, Snapshot
 from kubescheduler.core.nominated import FITS, NominatedJudgement, judge, nominated_changes
+from kubescheduler.core.preemption_rules import PreemptionRules
 from predicates.types import FitPredicate, failing
 
 
@@ -26,6 +27,7 @@ class PreemptionAttempt(msgspec.Struct, frozen=True, eq=False):
     pod: Pod
     info: PodInfo
     predicates: Sequence[FitPredicate]
+    """Those that apply to it."""
     cache: ClusterCache
     roster: PodsByImportance
 
@@ -149,9 +151,7 @@ Part = tuple[IntArray, BatchTrial | RowTrial]
 def trials(attempt: PreemptionAttempt, rows: IntArray) -> list[Part]:
     """Trials of all of ``rows``: as many as can be at once, the others one by one."""
     snapshot = attempt.cache.snapshot()
-    predicates = [p for p in attempt.predicates if p.applies(attempt.info)]
-    attempt = attempt.by(predicates)
-    if not all(p.footprint.is_row_local(attempt.info, snapshot) for p in predicates):
+    if not all(p.footprint.is_row_local(attempt.info, snapshot) for p in attempt.predicates):
         return [(rows, RowTrial(attempt, rows))]
     alone = _with_nominations(attempt.cache, rows)
     together = rows[~alone]
@@ -175,38 +175,12 @@ def _with_nominations(cache: ClusterCache, rows: IntArray) -> Mask:
     return out
 
 
-Protect = Callable[[PodsByImportance, IntArray, Mask], Mask]
-"""Of (roster, (n,) rows, (K, n) bool the places that would leave): (K, n) bool, those that a budget protects."""
+FoundVictims = tuple[Mask, Mask, Mask]
+"""(n,) bool, the rows where the pod would fit; (K, n) bool, the victims, and the places that a budget protects: see
+Candidates."""
 
 
-class VictimRules(msgspec.Struct, frozen=True, eq=False):
-    """How a release finds the victims on a node."""
-
-    protect: Protect
-    """Who of them a disruption budget protects."""
-    alike: bool = False
-    """Nodes with equal pods and amounts may stand for one another where predicates see no difference: what is
-    protected follows from the pods' classes and their order on a node."""
-    lower_only: bool = False
-    """A node without lower pods is none where the pod would fit."""
-    by_importance: bool = False
-    """See Candidates."""
-
-
-class FoundVictims(msgspec.Struct, frozen=True, eq=False):
-    """What was found on rows that were tried together."""
-
-    rows: IntArray
-    """(n,) the rows."""
-    fits: Mask
-    """(n,) bool, the pod would fit there."""
-    victims: Mask
-    """(K, n) bool, see Candidates."""
-    protected: Mask
-    """(K, n) bool, see Candidates."""
-
-
-def find_victims(attempt: PreemptionAttempt, part: Part, rules: VictimRules) -> FoundVictims:
+def find_victims(attempt: PreemptionAttempt, part: Part, rules: PreemptionRules) -> FoundVictims:
     """Every lower pod is removed hypothetically; each is put back, those that a budget protects first, the important
     before the others, and stays if the pod still fits. Upstream: 1.16 selectVictimsOnNode.
     """
@@ -218,7 +192,7 @@ def find_victims(attempt: PreemptionAttempt, part: Part, rules: VictimRules) -> 
     for place in places:
         trial.take_away(place, victims[place])
     fits = lower & trial.fits(lower)
-    protected = rules.protect(roster, rows, victims)
+    protected = rules.violating(attempt.cache.objects, roster, rows, victims)
     victims &= fits
     for first in (protected, ~protected) if protected.any() else (~protected,):
         for place in places:
@@ -229,4 +203,4 @@ def find_victims(attempt: PreemptionAttempt, part: Part, rules: VictimRules) -> 
                 if leaves.any():
                     trial.take_away(place, leaves)
                 victims[place] = (victims[place] & ~back) | leaves
-    return FoundVictims(rows, fits, victims, protected)
+    return fits, victims, protected

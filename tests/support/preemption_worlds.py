@@ -31,7 +31,8 @@ from kubescheduler.core.nominated import KeptJudgements
 from kubescheduler.core.pod_classes import ClassState
 from kubescheduler.core.preemption_choice import Candidates
 from kubescheduler.core.preemption_memory import KeptVictims, PreemptionMemory
-from kubescheduler.core.preemption_trials import PreemptionAttempt, VictimRules
+from kubescheduler.core.preemption_rules import PreemptionRules
+from kubescheduler.core.preemption_trials import PreemptionAttempt
 from kubescheduler.engine.spec import Engine, EngineSpec, cache_for
 from tests.support.build import labels, make_node, make_pod, resources
 from tests.support.deciders import deciding
@@ -156,7 +157,7 @@ class ChangingCluster:
         return ObjectMeta(name, "default", uid=f"default/{name}")
 
 
-def find_candidates(attempt: PreemptionAttempt, rows: Mask, rules: VictimRules) -> Candidates:
+def find_candidates(attempt: PreemptionAttempt, rows: Mask, rules: PreemptionRules) -> Candidates:
     """Where the pod would fit among the rows, (N,) bool, with nothing remembered of another attempt."""
     cache, attempt = attempt.cache, attempt.by([p for p in attempt.predicates if p.applies(attempt.info)])
     state = ClassState(attempt.info, Algorithm("1.36", tuple(attempt.predicates), ()))
@@ -168,7 +169,7 @@ def find_candidates(attempt: PreemptionAttempt, rows: Mask, rules: VictimRules) 
 def one_by_one() -> Iterator[None]:
     """Every node is tried, and judged beside nominated pods, by itself, and nothing is remembered of it."""
 
-    def tried(_: Any, attempt: PreemptionAttempt, __: Any, rows: Mask, rules: VictimRules) -> Candidates:
+    def tried(_: Any, attempt: PreemptionAttempt, __: Any, rows: Mask, rules: PreemptionRules) -> Candidates:
         return find_candidates(attempt, rows, rules)
 
     with (

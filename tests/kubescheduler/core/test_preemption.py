@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 from unittest.mock import patch
 
@@ -32,8 +31,8 @@ from clusterstate.selectors import pod_affinity
 from kubescheduler.core.attempt import GenericScheduler
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.preemption_choice import Preemption, choose, pick_1_16
-from kubescheduler.core.preemption_rules import exhausted
-from kubescheduler.core.preemption_trials import PreemptionAttempt, VictimRules
+from kubescheduler.core.preemption_rules import PREEMPTION_1_16
+from kubescheduler.core.preemption_trials import PreemptionAttempt
 from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.legacy_engine import algorithm_from_provider
 from kubescheduler.framework.contract.plugin import ColumnPlugin
@@ -250,7 +249,7 @@ def test_trying_many_nodes_at_once_is_trying_each(pods: list[Any], cpu: int, pri
     pod = asking(cpu, priority)
     predicates = [p for p in ALGORITHM.predicates if p.applies(cache.info(pod))]
     attempt = PreemptionAttempt(pod, cache.info(pod), predicates, cache, PodsByImportance(cache.columns).refresh())
-    rows, budgets = np.ones(4, np.bool_), VictimRules(functools.partial(exhausted, cache.objects))
+    rows, budgets = np.ones(4, np.bool_), PREEMPTION_1_16
     at_once = find_candidates(attempt, rows, budgets)
     alone = msgspec.structs.replace(
         attempt,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
+from contextlib import nullcontext
 from typing import Any
+from unittest.mock import patch
 
 import attrs
 import msgspec
@@ -34,8 +35,9 @@ from kubescheduler.core.preemption_choice import (
     pick_steps,
     steps_of,
 )
-from kubescheduler.core.preemption_rules import violating
-from kubescheduler.core.preemption_trials import PreemptionAttempt, VictimRules
+from kubescheduler.core.preemption_memory import KeptVictims
+from kubescheduler.core.preemption_rules import PREEMPTION_1_16, PREEMPTION_1_20
+from kubescheduler.core.preemption_trials import PreemptionAttempt
 from kubescheduler.framework.deciding.compiled_profile import Compiled
 from tests.support.build import make_node, make_pod
 from tests.support.deciders import frame
@@ -66,9 +68,8 @@ def attempt_of(release: str, cache: ClusterCache, asking: Pod, **changes: Any) -
 def found(release: str, cache: ClusterCache, asking: Pod, *, alike: bool = False, **changes: Any) -> dict[str, Any]:
     """Node → (its victims, violations)."""
     attempt = attempt_of(release, cache, asking, **changes)
-    rows = cache.snapshot().has_node
-    protect = functools.partial(violating, cache.objects)
-    candidates = find_candidates(attempt, rows, VictimRules(protect, alike=alike, lower_only=True))
+    with nullcontext() if alike else patch.object(KeptVictims, "_try_alike", lambda *given: given[3]):
+        candidates = find_candidates(attempt, cache.snapshot().has_node, PREEMPTION_1_20)
     return {name: ([p.metadata.name for p in v.pods], v.violations) for name, v in candidates.items()}
 
 
@@ -118,8 +119,7 @@ def test_nodes_that_are_alike_are_tried_once() -> None:
     pods = [make_pod(f"p{at}", node=f"n{at}") for at in range(3)]
     cache = DrawnCluster(tuple(make_node(f"n{at}") for at in range(4)), tuple(pods), ()).cache("1.36")
     attempt = attempt_of("1.36", cache, make_pod("in", priority=5))
-    rules = VictimRules(functools.partial(violating, cache.objects), alike=True)
-    candidates = find_candidates(attempt, np.ones(4, np.bool_), rules)
+    candidates = find_candidates(attempt, np.ones(4, np.bool_), PREEMPTION_1_16)
     assert len(candidates.victims[0]) == 2
     assert candidates.kinds.tolist() == [0, 0, 0, 1]
 
