@@ -159,10 +159,14 @@ def met_claims(
 
 
 def is_new(obj: ClusterObject) -> bool:
-    """Whether it is a pod that somebody has just written, for which claims are to be made."""
-    if not isinstance(obj, Pod) or obj.node_name or obj.manifest is None or obj.manifest.get("status"):
+    """Whether it is a pod that somebody has just written, for which claims are to be made. One with a status and a uid
+    of its own comes from a server, whose controllers have seen it."""
+    if not isinstance(obj, Pod) or obj.node_name or obj.manifest is None:
         return False
-    return bool(obj.spec.resource_claims) or any(isinstance(one, EphemeralVolume) for one in obj.spec.volumes)
+    if not (obj.spec.resource_claims or any(isinstance(one, EphemeralVolume) for one in obj.spec.volumes)):
+        return False
+    meta = obj.metadata
+    return not obj.manifest.get("status") or meta.uid == derived_uid("Pod", meta.namespace, meta.name)
 
 
 class ClaimControllers:

@@ -612,7 +612,7 @@ def test_a_written_claim_meets_its_controller(
 
 
 def test_pods_written_in_the_cluster_meet_their_controllers() -> None:
-    """Also in what is read of them for another release; a pod with a status has met them."""
+    """Also in what is read of them for another release; a pod with a status that a server has stored has met them."""
     volume = {"name": "scratch", "ephemeral": {"volumeClaimTemplate": template("fast")}}
     entry = {"name": "gpu", "resourceClaimTemplateName": "one"}
     spec = {"containers": [{"name": "c"}], "volumes": [volume], "resourceClaims": [entry]}
@@ -621,7 +621,10 @@ def test_pods_written_in_the_cluster_meet_their_controllers() -> None:
     assert where(there) == where(there.for_release("1.35")) == {"default/train": "b"}
     assert where(Cluster(there.manifests(), release="1.36")) == {"default/train": "b"}
     assert sorted([*claims(there), *claims(there, "ResourceClaim")]) == ["train-gpu", "train-scratch"]
-    old = cluster(CLASS, SLICE, ONE_DEVICE, storage_class("fast"), {**pod, "status": {"phase": "Pending"}})
+    waiting = {**pod, "status": {"phase": "Pending"}}
+    assert where(cluster(CLASS, SLICE, ONE_DEVICE, storage_class("fast"), waiting)) == {"default/train": "b"}
+    stored = {**waiting, "metadata": {"name": "train", "uid": "u"}}
+    old = cluster(CLASS, SLICE, ONE_DEVICE, storage_class("fast"), stored)
     assert where(old) == {"default/train": None}
     assert not claims(old)
     volume["ephemeral"] = {"volumeClaimTemplate": {"spec": 5}}
