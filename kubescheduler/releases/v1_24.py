@@ -54,10 +54,11 @@ CHANGES = (
     ),
     change(
         "node-affinity-narrows-nodes",
-        "NodeAffinity names the only nodes that a pod may go to where its terms do, and no other is looked at.",
+        "NodeAffinity names the only nodes that a pod may go to where its terms do, and no other is looked at; a name "
+        "that no node has is an error of the attempt.",
         ChangeKind.FILTER,
         edits.plugins(node_affinity.PLUGIN_1_24),
-        edits.deciding(narrow=narrow_1_24),
+        edits.deciding(narrow=narrow_1_24, names_are_nodes=True),
     ),
     change(
         "pod-topology-spread-counts-eligible-nodes",

@@ -41,6 +41,12 @@ CHANGES = (
         edits.plugins(default_preemption.PLUGIN_1_31),
     ),
     change(
+        "names-of-no-node-are-passed-over",
+        "A name that PreFilter plugins give and no node has is passed over; before, it was an error of the attempt.",
+        ChangeKind.FILTER,
+        edits.deciding(names_are_nodes=False),
+    ),
+    change(
         "pre-filter-goes-on-when-unschedulable",
         "A PreFilter plugin that answers Unschedulable no longer ends the run; names that contradict each other are "
         "UnschedulableAndUnresolvable.",

@@ -179,5 +179,7 @@ class FrameworkDecisionRules(AttemptRules, frozen=True, kw_only=True):
     score_error: Callable[[str, PriorityError, int], str] = plugin_error
     walk: Callable[[], NodeWalk] = ListWalk
     places: Callable[[Snapshot], SnapshotRows] = answered_rows
+    names_are_nodes: bool = False
+    """A name that PreFilter plugins give and no node has ends the attempt with an error."""
     keeps_raws: bool = True
     extender_scale: int = SCALE

@@ -138,7 +138,7 @@ class ProfileAttempt(Attempt, eq=False, kw_only=True):
                 self.by_hint = first == self.hint and not self.pod.nominated_node_name
                 return alone
         if self.narrowed.nodes is not None:
-            self.judged = self._rows(self.narrowed.nodes, len(listed))
+            self.judged = self._rows(self.narrowed.nodes, listed)
         passing = self.filter(filtering)
         if self.laps is not None:
             self.laps.end()
@@ -165,10 +165,17 @@ class ProfileAttempt(Attempt, eq=False, kw_only=True):
             self.passed.feasible = NO_NUMBERS
         return NO_NUMBERS
 
-    def _rows(self, names: frozenset[str], size: int) -> Mask:
-        """The rows of some names, and the one that was tried already."""
-        out = np.zeros(size, np.bool_)
+    def _rows(self, names: frozenset[str], listed: Mask) -> Mask:
+        """The rows of some names, and the one that was tried already.
+
+        Raises SchedulingError for a name that no node has, where the release does.
+        """
+        out = np.zeros(len(listed), np.bool_)
         row_of = self.scheduler.cache.columns.row_of
+        if self.scheduler.rules.names_are_nodes:
+            for name in sorted(names):
+                if name not in row_of or not listed[row_of[name]]:
+                    raise SchedulingError(node_not_found(name))
         out[[row_of[name] for name in names if name in row_of]] = True
         if self.tried is not None:
             out[self.tried] = True
