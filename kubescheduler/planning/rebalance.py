@@ -257,11 +257,14 @@ class _Search:
 
     def _good_plans(self, stage: Rehearsal) -> list[tuple[str, Keys]]:
         """(node, its largest pods) where the pod would fit if they were not there, the fewest first. What is taken from
-        all nodes at once may say too much or too little: these plans are only played first."""
+        all nodes at once may say too much or too little: these plans are only played first. A note says why it fits
+        nowhere with all of them gone. Raises InputError for one of another scheduler."""
         pods = [pod for pod in stage.waiting if pod.key == self._pod]
         if not pods:
             known = [pod.key for pod in stage.waiting]
             raise InputError([f"pod {self._pod}: it does not wait for a node{nearest(self._pod, known)}"])
+        if foreign := self._engine.foreign(pods[0]):
+            raise InputError([f"no decision on {self._pod}: {foreign}"])
         cache, scheduler = stage.cache, self._engine.scheduler(stage.cache)
         movable = {name: _largest_first(stage, self._movable(stage, name)) for name in self._nodes}
         found: dict[str, Keys] = {}
@@ -271,6 +274,13 @@ class _Search:
                     cache.remove(there[number - 1])
             for name in scheduler.decide(pods[0]).fits():
                 found.setdefault(name, tuple(pod.key for pod in movable[name][:number]))
+        for pod in (pod for there in movable.values() for pod in there[DEEPEST:]):
+            cache.remove(pod)
+        alone = scheduler.decide(pods[0])
+        if not found and not alone.fits():
+            text = " ".join(alone.message.split())
+            why = "fits nowhere even without all pods that may be moved" if alone.tried else "is not tried"
+            self._notes += (f"{self._pod} {why}: {text}",)
         return sorted(found.items(), key=lambda item: len(item[1]))
 
     # --- which pods move -------------------------------------------------------------------------------

@@ -130,9 +130,10 @@ class _Reading:
             self.problems.append(f"{where}: this is no shape; write a list of entries such as {EXAMPLE}")
             return
         before = len(self.problems)
+        known = f"; known are {', '.join(KEYS)}"
         for key in said:
             if key not in KEYS:
-                self.problems.append(f"{where}: {key}: there is no such key{nearest(str(key), KEYS)}")
+                self.problems.append(f"{where}: {key}: there is no such key{nearest(str(key), KEYS) or known}")
         self.problems += [f"{where}: {key}: missing" for key in NEEDED if said.get(key) is None]
         self.problems += [f"{where}: {fault}" for fault in _faults(said)]
         price, most = self._price(f"{where}: price", said.get("price")), self._most(f"{where}: max", said.get("max"))

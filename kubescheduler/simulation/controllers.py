@@ -86,8 +86,11 @@ def _of_template(manifest: Manifest, problems: list[str]) -> Replicas | None:
     """What a controller with ``spec.template`` creates."""
     kind, spec = str(manifest["kind"]), manifest.get("spec")
     metadata = manifest.get("metadata")
-    if not isinstance(metadata, Mapping) or not isinstance(metadata.get("name"), str):
-        problems.append("metadata.name: missing; every object needs a name")
+    name = metadata.get("name") if isinstance(metadata, Mapping) else None
+    if not isinstance(metadata, Mapping) or not isinstance(name, str) or not name:
+        wrong = "missing; every object needs a name" if name in (None, "") else f"must be text, not {describe(name)}"
+        quotes = "; put it in quotes" if isinstance(name, int | float) else ""
+        problems.append(f"metadata.name: {wrong}{quotes}")
         return None
     template = spec.get("template") if isinstance(spec, Mapping) else None
     if not isinstance(spec, Mapping) or not isinstance(template, Mapping):

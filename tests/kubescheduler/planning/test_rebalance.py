@@ -165,6 +165,26 @@ def test_pods_that_wait_are_told_of() -> None:
     assert not ks.rebalance(cluster, let_in="big").notes
 
 
+HELPLESS: dict[str, tuple[dict[str, Any], str]] = {
+    "too big": (
+        {"cpu": 9},
+        "fits nowhere even without all pods that may be moved: 0/2 nodes are available: 2 Insufficient",
+    ),
+    "held back": (
+        {"spec": {"schedulingGates": [{"name": "quota"}]}},
+        "is not tried: waiting for scheduling gates: [quota]",
+    ),
+}
+
+
+@pytest.mark.parametrize(("fields", "why"), HELPLESS.values(), ids=HELPLESS)
+def test_what_no_moves_let_in(fields: dict[str, Any], why: str) -> None:
+    """A note says why, beside how many plans were played."""
+    found = ks.rebalance(FULL.add(web("x", "a")).pod("big", **fields), let_in="big")
+    assert found.moves is None
+    assert found.notes[-1].startswith(f"default/big {why}")
+
+
 def test_few_tries() -> None:
     """A plan that looked good is told as found, with what it takes at least; without one that is said."""
     cluster = FULL.node("c", cpu=4).add(*(web(f"x-{node}", node, 2) for node in "abc"))
@@ -178,6 +198,8 @@ def test_faults() -> None:
     cluster = FULL.pod("big", cpu=4).pod("x", node="a")
     with pytest.raises(InputError, match="it does not wait for a node; did you mean default/big"):
         ks.rebalance(cluster, let_in="bigg")
+    with pytest.raises(InputError, match="no decision on default/other: profile not found"):
+        ks.rebalance(cluster.pod("other", spec={"schedulerName": "volcano"}), let_in="other")
     with pytest.raises(InputError, match="the cluster has 2 nodes: 3 cannot be empty"):
         ks.rebalance(cluster, empty=3)
     for wrong in ({}, {"empty": 1, "let_in": "big"}, {"empty": 0}, {"empty": "x"}, {"let_in": "big", "tries": 0}):

@@ -59,6 +59,10 @@ def test_manifests() -> None:
             [{"cpu": 4, "memry": "1Gi"}],
             ["[0]: memry: there is no such key; did you mean memory?", "[0]: memory: missing"],
         ),
+        (
+            [{"cpu": 4, "memory": 1, "nvidia.com/gpu": 2}],
+            ["nvidia.com/gpu: there is no such key; known are name, cpu,"],
+        ),
         ([{"cpu": "4x", "memory": -1}], ['[0]: cpu: quantity "4x"', "[0]: memory: must not be negative, found -1"]),
         ([{"cpu": 1, "memory": 1, "price": 0}], ["[0]: price: must be a number above 0"]),
         ([{"cpu": 1, "memory": 1, "price": "dear", "max": True}], ["[0]: price: must be", "[0]: max: must be a whole"]),

@@ -215,6 +215,11 @@ def test_pending_pods_of_the_cluster() -> None:
         ([controller("Deployment", replicas="two")], "Deployment web: spec.replicas: must be a whole number from 0 on"),
         ([controller("Deployment", template=None)], "Deployment web: spec.template: missing"),
         ([{**controller("Job", "batch/v1"), "metadata": {}}], "metadata.name: missing"),
+        ([{**controller("Job", "batch/v1"), "metadata": {"name": ""}}], "metadata.name: missing"),
+        (
+            [{**controller("Job"), "metadata": {"name": False}}],
+            "metadata.name: must be text, not false; put it in quotes",
+        ),
         (
             [controller("ReplicaSet", selector={}, template={"spec": {"containers": 3}})],
             "Pod default/web-0: spec.contain",
