@@ -217,7 +217,7 @@ def test_pending_pods_of_the_cluster() -> None:
         ([{**controller("Job", "batch/v1"), "metadata": {}}], "metadata.name: missing"),
         ([{**controller("Job", "batch/v1"), "metadata": {"name": ""}}], "metadata.name: missing"),
         (
-            [{**controller("Job"), "metadata": {"name": False}}],
+            [{**controller("Deployment"), "metadata": {"name": False}}],
             "metadata.name: must be text, not false; put it in quotes",
         ),
         (
