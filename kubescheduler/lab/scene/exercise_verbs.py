@@ -21,7 +21,7 @@ from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.extender.access import PASS
 from kubescheduler.lab.exercises.checking import CheckedExercise, CheckOutcome, check_apart
 from kubescheduler.lab.exercises.exercise_reading import shipped_exercise, shipped_names, start_exercise, work_of
-from kubescheduler.lab.exercises.exercise_record import SOLUTION, EditableFile, Exercise
+from kubescheduler.lab.exercises.exercise_record import EditableFile, Exercise
 from kubescheduler.lab.plugin_file import PluginFile
 from kubescheduler.lab.scene.scene import Scene, Verb, verb
 from kubescheduler.lab.scene.scene_state import SceneFault, SceneState, side_of
@@ -94,11 +94,6 @@ class StudentWay:
     def names(self) -> list[str]:
         """The files that the student writes."""
         return [one.file for one in self.exercise.edit]
-
-    def solution(self) -> list[dict[str, str]]:
-        """The files of the solution."""
-        folder = self.exercise.folder / SOLUTION
-        return [{"name": name, "text": read_text(folder / name)} for name in self.names]
 
     def save(self, name: str, text: str) -> None:
         """Writes a file in the student's folder, wholly or not at all.
@@ -244,7 +239,6 @@ def exercises(_: Scene) -> dict[str, Any]:
                 "title": one.title,
                 "summary": one.summary,
                 "minutes": one.minutes,
-                "teacher": one.teacher_minutes,
                 "task": one.task,
                 "release": one.scheduler.release,
             }
@@ -271,9 +265,7 @@ def _shown(way: StudentWay | None) -> dict[str, Any]:
         "minutes": given.minutes,
         "release": given.scheduler.release,
         "task": given.task,
-        "folder": str(way.work),
         "files": [_file(way, name) for name in way.names],
-        "allowed": list(allowed(way)),
         "tiers": list(given.hints[: way.shown]),
         "tiersTotal": len(given.hints),
         "checks": _checks(way),
@@ -281,7 +273,6 @@ def _shown(way: StudentWay | None) -> dict[str, Any]:
         "checked": way.checked is not None or bool(way.fault),
         "problems": list(way.fault),
         "notes": [] if way.checked is None else listed(way.checked.notes),
-        "solution": way.solution() if way.checked is not None and way.checked.passed else None,
     }
 
 

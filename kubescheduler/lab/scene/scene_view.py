@@ -13,7 +13,7 @@ from clusterstate.cache import ClusterCache
 from clusterstate.errors import InputError, listed
 from clusterstate.node_order import STABLE_ZONE, ZONE
 from clusterstate.objects import Node, Pod
-from clusterstate.usage import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
+from clusterstate.usage import CPU, MEMORY, PODS
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.core.decision import Decision
 from kubescheduler.engine.spec import PodScheduler
@@ -92,21 +92,9 @@ def side_entry(scene: Scene, side: Side) -> dict[str, Any]:
         "release": side.release,
         "kind": side.kind,
         "text": side.shown_text,
-        "schedulerNames": scheduler_names(made.engine),
         "notes": listed(made.notes),
         "problems": listed(scene.problems(side.id)),
     }
-
-
-def scheduler_names(engine: Any) -> list[str]:
-    """Whose pods an engine decides on."""
-    if engine is None:
-        return []
-    config = getattr(engine, "config", None)
-    if config is not None:
-        return [profile.scheduler_name for profile in config.profiles]
-    name = engine.algorithm.scheduler_name
-    return [] if name is None else [name]
 
 
 def pod_entry(pod: Pod) -> dict[str, Any]:
@@ -114,7 +102,6 @@ def pod_entry(pod: Pod) -> dict[str, Any]:
     return {
         "key": pod.key,
         "node": pod.node_name or None,
-        "phase": "running" if pod.node_name else "pending",
         "owner": owner_of(pod),
         "priority": pod.priority,
     }
@@ -128,9 +115,6 @@ def owner_of(pod: Pod) -> str:
 
 MOST_PODS_OF_NODE = 40
 """Pods of a node that are shown one by one; more are counted."""
-
-UNITS = {CPU: "m", MEMORY: "bytes", EPHEMERAL_STORAGE: "bytes"}
-"""What amounts are counted in; others in pieces."""
 
 
 @verb
@@ -215,10 +199,10 @@ def _resources(cache: ClusterCache, node: Node, ghost: Mapping[str, int]) -> Ite
 
 
 def resource_entry(name: str, allocatable: int, used: int, ghost: int) -> dict[str, Any]:
-    """One resource of a node, in its unit and as text."""
+    """One resource of a node, as numbers and as text."""
     numbers = {"allocatable": allocatable, "used": used, "ghost": ghost}
     text = {key: amount(name, number) for key, number in numbers.items()}
-    return {"name": name, "unit": UNITS.get(name, ""), **numbers, "text": text}
+    return {"name": name, **numbers, "text": text}
 
 
 def _pod_entry(cache: ClusterCache, pod: Pod) -> dict[str, Any]:
@@ -298,10 +282,7 @@ VIEWS: Mapping[str, Verb] = {"state": state, "cluster": cluster, "pending": pend
 @verb
 def code(scene: Scene) -> dict[str, Any]:
     """Every file with its text and its faults, also those of the decisions on the pod that is asked about."""
-    files = [_code_entry(scene, file) for file in scene.plugin_files]
-    first = files[0] if files else {"path": None, "text": "", "problems": [], "loaded": False, "at": None}
-    text = "" if files else "No code of your own: give the lab a file with --plugin module:Factory."
-    return {**first, "files": files, "explanation": text}
+    return {"files": [_code_entry(scene, file) for file in scene.plugin_files]}
 
 
 def _code_entry(scene: Scene, file: PluginFile) -> dict[str, Any]:

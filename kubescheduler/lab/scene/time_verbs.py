@@ -27,7 +27,6 @@ from kubescheduler.lab.scene.scene_state import SceneFault
 from kubescheduler.queue.entry import Place
 from kubescheduler.simulation.simulation import Simulation
 from kubescheduler.simulation.simulation_report import RUNNING, WAITING, PodRecord, Report, UsageRecorder, share
-from kubescheduler.simulation.timeline import RunEvent
 from kubescheduler.simulation.workload import ARRIVES_AFTER, DURATION, Workload
 
 HELD = "waiting"
@@ -95,13 +94,12 @@ class RecordedRun(Simulation):
         """
         self.attempts: list[TriedPod] = []
         self.stays: list[Stay] = []
-        self.events: list[RunEvent] = []
         self.ended = ""
         self._before = most if before is None else min(before, most)
         self._until = until
         self._open: dict[str, Stay] = {}
         self._places: dict[str, str] = {}
-        super().__init__(scheduler, workload, listen=self.events.append, progress=self._moment_over, **options)
+        super().__init__(scheduler, workload, progress=self._moment_over, **options)
 
     def play(self) -> Report | None:
         """Runs; None when the run was ended before everything had happened: ``ended`` says why."""
@@ -270,19 +268,17 @@ MOST_STAYS = 5000
 
 
 def sampled(usage: UsageRecorder, end: float) -> dict[str, Any]:
-    """``samples``: times, then by time the shares of cpu, memory and pods in use and the pods that wait."""
+    """``samples``: times, then by time the shares of cpu, memory and pods in use."""
     rows = usage.samples
     step = -(-len(rows) // MOST_SAMPLES) or 1
     kept = [*rows[:-1:step], *rows[-1:]]
     at = [usage.resources.index(name) for name in (CPU, MEMORY, PODS)]
     columns = [[share(row.used[place], row.capacity[place]) for row in kept] for place in at]
     times = [row.time for row in kept]
-    pending = [row.pending for row in kept]
     if times and times[-1] < end:
         times.append(end)
         columns = [[*column, column[-1]] for column in columns]
-        pending.append(pending[-1])
-    return {"samples": [times, *columns], "pending": pending, "samplesMore": len(rows) - len(kept)}
+    return {"samples": [times, *columns]}
 
 
 def lanes(stays: Sequence[Stay]) -> dict[str, Any]:
@@ -333,9 +329,6 @@ KEPT = "time"
 """The key under which a scene keeps runs."""
 MOMENTS = "moments"
 """The key under which it keeps scenes of their moments."""
-
-MOST_EVENTS = 2000
-"""Events that one answer has at most."""
 
 
 class TimeParameters(Parameters, frozen=True):
@@ -412,7 +405,6 @@ def _played(scene: Scene, want: TimeParameters) -> PlayedRun:
 
 
 def _rows(scene: Scene, want: TimeParameters, run: RecordedRun, end: float, notes: Sequence[str]) -> dict[str, Any]:
-    events = [event.to_dict() for event in run.events[:MOST_EVENTS]]
     return {
         "side": want.side,
         "release": scene.side(want.side).release,
@@ -420,8 +412,6 @@ def _rows(scene: Scene, want: TimeParameters, run: RecordedRun, end: float, note
         **sampled(run.usage, end),
         "lanes": lanes(run.stays),
         "attempts": tried_rows(run),
-        "events": events,
-        "eventsMore": len(run.events) - len(events),
         "notes": listed(notes),
         "text": run_text(run, end),
     }

@@ -408,7 +408,6 @@ def _entry(rank: int, found: Hint, edit: Mapping[str, Any]) -> dict[str, Any]:
         "victims": list(found.victims),
         "moves": dict(found.moves),
         "alike": list(found.alike),
-        "verified": True,
         "edit": {**edit, "text": found.text},
     }
 

@@ -102,14 +102,14 @@ def test_a_fault_while_deciding_stands_beside_its_line(folder: Path) -> None:
     """With the pod and the node."""
     save(folder, PLUGIN.format(node="a", answer="{}['no']"))
     scene = opened("1.36", "NotOn", EngineSpec("1.36", component=CONFIG))
-    answer = VERBS["code"](scene, {})
+    (answer,) = VERBS["code"](scene, {})["files"]
     assert answer["loaded"]
     fault = answer["problems"][0]
     assert (fault["line"], fault["column"], fault["pod"], fault["node"]) == (9, 20, "default/web", "a")
     assert "KeyError: 'no'" in fault["text"]
     save(folder, PLUGIN.format(node="a", answer=REFUSES))
     scene.reread()
-    assert VERBS["code"](scene, {})["problems"] == []
+    assert VERBS["code"](scene, {})["files"][0]["problems"] == []
     assert scene.decision("a").host == "b"
 
 
@@ -128,7 +128,7 @@ def test_a_file_that_cannot_be_loaded_decides_nothing(folder: Path, text: str, l
     save(folder, text)
     problems = scene.reread()
     assert words in problems[0]
-    answer = VERBS["code"](scene, {})
+    (answer,) = VERBS["code"](scene, {})["files"]
     assert (answer["loaded"], answer["text"]) == (False, text)
     assert answer["problems"][0]["line"] == line
     with pytest.raises(InputError, match=words):
@@ -152,18 +152,16 @@ def test_registered_predicates_are_registered_anew(folder: Path) -> None:
     assert scene.decision("a").host == "a"
     save(folder, RULES.format(node="b", answer="return 1 / 0", name="NotOn"))
     scene.reread()
-    fault = VERBS["code"](scene, {})["problems"][0]
+    fault = VERBS["code"](scene, {})["files"][0]["problems"][0]
     assert (fault["line"], fault["node"]) == (6, "b")
     save(folder, RULES.format(node="b", answer="return False, []", name="Renamed"))
     scene.reread()
     assert any("NotOn" in problem for problem in scene.problems("a"))
 
 
-def test_a_scene_without_code_says_how_to_bring_some() -> None:
+def test_a_scene_without_code_has_no_files() -> None:
     """Nothing is loaded from a page."""
-    answer = VERBS["code"](Scene.opened(ks.Cluster().node("a").pod("web")), {})
-    assert (answer["path"], answer["files"]) == (None, [])
-    assert "--plugin" in answer["explanation"]
+    assert VERBS["code"](Scene.opened(ks.Cluster().node("a").pod("web")), {}) == {"files": []}
 
 
 PROBLEMS = {

@@ -90,7 +90,7 @@ def test_a_tab_whose_code_does_not_return(case: str, tmp_path: Path) -> None:
             assert next(told)["what"] == "hello"
             assert error(running, tab).startswith("mine/rules.py, line 5: priority Cheap")
             assert said in error(running, tab)
-            assert [fault["line"] for fault in running.ask("code", tab=tab)["problems"]] == [5]
+            assert [fault["line"] for fault in running.ask("code", tab=tab)["files"][0]["problems"]] == [5]
             (tmp_path / "mine/rules.py").write_text(RULES.format(body=MENDED))
             assert next(told)["problems"] == []
         assert running.ask("decision", tab=tab, side="a")["host"] == "dear"

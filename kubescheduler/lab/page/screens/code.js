@@ -73,12 +73,6 @@ export const title = "Code";
 
 useSheet("style/code.css");
 
-// The files of an answer, also of one that has the first only.
-function filesOf(answer) {
-  if (answer.files?.length) return answer.files;
-  return answer.path ? [answer] : [];
-}
-
 // Says when a file was read anew, and whether it is sound.
 function useNews(files) {
   const before = useRef(null);
@@ -93,7 +87,7 @@ function useNews(files) {
 }
 
 function Files({ answer }) {
-  const files = filesOf(answer);
+  const { files } = answer;
   const [chosen, choose] = useState(0);
   useNews(files);
   if (!files.length) {

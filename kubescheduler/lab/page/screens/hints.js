@@ -53,11 +53,18 @@ function Hint({ hint }) {
   </li>`;
 }
 
+// Why there may be more hints than these: what would have taken too long, and decisions that ended in an error.
+function Unsearched({ answer }) {
+  return html`${answer.leftOut && html`<p class="quiet">${answer.leftOut}</p>`}
+    ${answer.errors.map((text) => html`<p class="refused"><span aria-hidden="true">✗</span> ${text}</p>`)}`;
+}
+
 function HintList({ answer, more, top }) {
   if (!answer.hints.length) {
     return html`<${Empty} title=${answer.reached ? "Nothing has to change" : "No hint"}>
       <p>${answer.text}</p>
       ${answer.searched?.length && !answer.reached ? html`<p>Searched: ${answer.searched.join(", ")}.</p>` : null}
+      <${Unsearched} answer=${answer} />
     </${Empty}>`;
   }
   return html`
@@ -65,7 +72,7 @@ function HintList({ answer, more, top }) {
       ${answer.hints.length} ${answer.hints.length === 1 ? "way" : "ways"}, the smallest change first. Each was made in a copy of the
       cluster and the pod decided again.
     </p>
-    ${answer.text ? html`<p class="quiet">${answer.text}</p>` : null}
+    <${Unsearched} answer=${answer} />
     <ol class="hint-list">
       ${answer.hints.map((hint) => html`<${Hint} key=${hint.text} hint=${hint} />`)}
     </ol>

@@ -269,10 +269,11 @@ export function Ties({ ties }) {
 
 export function Preemption({ preemption }) {
   if (!preemption) return null;
-  const { text, candidates, rules } = preemption;
+  const { text, candidates, candidatesTotal, rules } = preemption;
   return html`
     ${text && html`<p>${text}</p>`}
     ${candidates.length > 0 && html`<${DataTable} caption="Candidates" columns=${COLUMNS} rows=${candidates} rowKey=${(row) => row.node} rowClass=${(row) => (row.chosen ? "chosen" : "")} />`}
+    ${candidatesTotal > candidates.length && html`<p class="quiet">${candidates.length} of ${candidatesTotal} candidates are shown; the rules compare all.</p>`}
     ${
       rules.length > 0 &&
       html`<h4>Which candidate: the rules in their order</h4>
@@ -290,7 +291,8 @@ export function Preemption({ preemption }) {
 
 // What the rule compared, by node; one node alone is not compared.
 function Compared({ rule }) {
-  if (rule.compared.length < 2) return html`<p class="quiet">left: ${rule.left.join(", ")}</p>`;
+  const more = rule.leftTotal - rule.left.length;
+  if (rule.compared.length < 2) return html`<p class="quiet">left: ${rule.left.join(", ")}${more ? ` and ${more} more` : ""}</p>`;
   return html`<ul class="compared">
     ${rule.compared.map(
       ({ node, number, left }) => html`<li class=${left ? "" : "quiet"}>

@@ -45,13 +45,11 @@ def test_the_start_fails_and_the_solution_passes(name: str) -> None:
     before = VERBS["exerciseCheck"](scene, {})
     assert before["checked"]
     assert not before["passed"]
-    assert before["solution"] is None
     solve(scene)
     assert VERBS["exercise"](scene, {})["checked"] is False
     after = VERBS["exerciseCheck"](scene, {})
     assert after["passed"], (after["checks"], after["problems"])
     assert {one["passed"] for one in after["checks"]} == {True}
-    assert after["solution"]
     assert VERBS["state"](scene, {})["exercise"] == {"name": name, "title": after["title"]}
     assert VERBS["decision"](scene, {})["total"] > 0
 
