@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec.structs import replace
-
 from kubescheduler.config.format_1_36 import finish_1_24
 from kubescheduler.config.gates import ALPHA, GA, LOCKED
 from kubescheduler.core.filter_results import fit_error_1_24
@@ -74,7 +72,7 @@ CHANGES = (
         "node-resources-fit-scores-overhead",
         "NodeResourcesFit counts the overhead of the pod while it scores.",
         ChangeKind.SCORE,
-        edits.plugins(replace(node_resources_fit.PLUGIN_1_24, args=node_resources_fit.ARGS_1_22)),
+        edits.plugins(node_resources_fit.PLUGIN_1_24),
     ),
     change(
         "messages-end-in-preemption",

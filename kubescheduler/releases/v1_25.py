@@ -113,7 +113,7 @@ AS_LATER = edits.together(
     edits.plugins(
         nodes.NODE_NAME_1_36,
         nodes.NODE_PORTS_1_25,
-        node_resources_fit.PLUGIN_1_24,
+        node_resources_fit.PLUGIN_1_25,
         nodes.NODE_UNSCHEDULABLE_1_36,
         volume_binding.PLUGIN_1_24,
         inter_pod_affinity.PLUGIN_1_25,

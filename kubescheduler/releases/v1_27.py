@@ -49,7 +49,14 @@ CHANGES = (
         "A pod's overhead of cpu counts in thousandths where scores add up requests; it counted in whole cores.",
         ChangeKind.SCORE,
         edits.viewing(accounting=account_1_27),
-        edits.plugins(node_resources_balanced_allocation.PLUGIN_1_27, node_resources_fit.PLUGIN_1_27),
+        edits.plugins(node_resources_balanced_allocation.PLUGIN_1_27),
+        edits.plugin("NodeResourcesFit", points=node_resources_fit.POINTS_1_27),
+    ),
+    change(
+        "resources-listed-twice-count-twice",
+        "Of a resource that its scoringStrategy lists twice NodeResourcesFit counts both weights; before, the last.",
+        ChangeKind.SCORE,
+        edits.plugin("NodeResourcesFit", make=node_resources_fit.node_resources_fit_1_27),
     ),
     change(
         "match-label-keys-and-min-domains",

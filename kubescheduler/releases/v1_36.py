@@ -83,12 +83,21 @@ CHANGES = (
         ),
     ),
     change(
+        "scoring-strategies-have-what-they-need",
+        "NodeResourcesFit refuses a requestedToCapacityRatio beside another type of scoringStrategy, and faults of its "
+        "shape have it in their paths.",
+        ChangeKind.CONFIGURATION,
+        edits.plugin(
+            "NodeResourcesFit", make=node_resources_fit.node_resources_fit_1_36, args=node_resources_fit.ARGS_1_36
+        ),
+    ),
+    change(
         "placements-of-pod-groups",
         "Plugins can place groups of pods (TopologyPlacementGenerator, PodGroupPodsCount), off by default; "
         "NodeResourcesFit is at placementScore.",
         ChangeKind.PLUGIN,
         edits.component(points=tuple(Point), later=frozenset()),
-        edits.plugins(node_resources_fit.PLUGIN_1_36),
+        edits.plugin("NodeResourcesFit", points=node_resources_fit.POINTS_1_36),
         edits.at_every_point(
             queue_and_bind.TOPOLOGY_PLACEMENT_GENERATOR_1_36, queue_and_bind.POD_GROUP_PODS_COUNT_1_36
         ),

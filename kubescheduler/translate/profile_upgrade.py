@@ -31,6 +31,7 @@ from kubescheduler.translate.policy_entries import (
     FALLING,
     LEAST,
     MOST,
+    RATIO_TYPE,
     RISING,
     SELECTOR_ADVICE,
     SELECTOR_TEXT,
@@ -63,6 +64,8 @@ FULLNESS: dict[str, tuple[str, Shape]] = {
     "RequestedToCapacityRatio": ("", ()),
 }
 """Plugin → the priority that it was, and its shape."""
+RATIO = "requestedToCapacityRatio"
+"""The key of a scoring strategy."""
 
 
 class FitUpgrade(msgspec.Struct, frozen=True):
@@ -378,6 +381,11 @@ def _plugin_config(old: OldProfile, strategy: WithOrigin | None, notes: list[Not
         for key in [key for key in args if keys is not None and key not in keys]:
             del args[key]
             notes.append(Note(NoteKind.LOST, f"{path}.args.{key}", f"{name} of {old.to.name} has no such key"))
+        scoring = args.get("scoringStrategy") if name == FIT else None
+        if scoring and scoring.get("type") != RATIO_TYPE and scoring.get(RATIO) is not None:
+            args["scoringStrategy"] = {key: value for key, value in scoring.items() if key != RATIO}
+            text = f"only the type {RATIO_TYPE} reads it, and from 1.36 on no other may have it; it is left out"
+            notes.append(Note(NoteKind.EXACT, f"{path}.args.scoringStrategy.{RATIO}", text))
         config[name] = WithOrigin({"name": name, "args": args}, path)
     if strategy is not None:
         _add(config, FIT, {"scoringStrategy": strategy}, strategy.origin)

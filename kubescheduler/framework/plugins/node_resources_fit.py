@@ -134,13 +134,8 @@ def node_resources_fit_1_22(args: NodeResourcesFitArgs | None, handle: Handle) -
     Upstream: 1.22 NodeResourcesFit, which does not set enablePodOverhead for its strategies. Raises ConfigError for
     faulty args.
     """
-    args = args or NodeResourcesFitArgs()
-    refuse(_errors_1_22(args))
-    strategy = args.scoring_strategy or ScoringStrategy()
-    if strategy.type not in STRATEGIES:
-        raise ConfigError(f"scoring strategy {strategy.type} is not supported")
-    strategy = msgspec.structs.replace(strategy, resources=tuple(dict(strategy.resources).items()))
-    score, evidence = _strategy(strategy, no_devices)
+    args = _supported(args)
+    score, evidence = _strategy(_last_weights(args.scoring_strategy or ScoringStrategy()), no_devices)
     counts_overhead = handle.feature_gates.get("PodOverhead", True)
 
     def bare(pod: PodInfo) -> PodInfo:
@@ -170,7 +165,15 @@ def node_resources_fit_1_36(args: NodeResourcesFitArgs | None, handle: Handle) -
     Upstream: 1.36 NodeResourcesFit. A row is beyond help where the pod asks for more than the node has at all. Raises
     ConfigError for faulty args.
     """
-    return _fit(args, handle, helpless=True)
+    return _fit(args, handle, _errors_1_36, helpless=True)
+
+
+def node_resources_fit_1_34(args: NodeResourcesFitArgs | None, handle: Handle) -> ColumnPlugin:
+    """As in 1.36, but a scoringStrategy may have a requestedToCapacityRatio beside any type.
+
+    Upstream: 1.34 NodeResourcesFit. Raises ConfigError for faulty args.
+    """
+    return _fit(args, handle, _errors_1_25, helpless=True)
 
 
 def node_resources_fit_1_30(args: NodeResourcesFitArgs | None, handle: Handle) -> ColumnPlugin:
@@ -194,7 +197,7 @@ def _with_sidecars(
     args: NodeResourcesFitArgs | None, handle: Handle, refusing: Callable[[FitPredicate], FitPredicate]
 ) -> ColumnPlugin:
     """refusing: pods with sidecars, where their feature gate is off."""
-    plugin = _fit(args, handle, helpless=False)
+    plugin = _fit(args, handle, _errors_1_25)
     assert plugin.check is not None
     if handle.feature_gates.get(SIDECARS_GATE, True):
         return plugin
@@ -204,21 +207,52 @@ def _with_sidecars(
     return msgspec.structs.replace(plugin, check=refusing(check))
 
 
-def node_resources_fit_1_26(args: NodeResourcesFitArgs | None, handle: Handle) -> ColumnPlugin:
+def node_resources_fit_1_27(args: NodeResourcesFitArgs | None, handle: Handle) -> ColumnPlugin:
     """Cpu, memory and ephemeral storage are tested once anything at all is asked for, so an overcommitted node refuses
     pods that want nothing of what is short. There are no sidecars.
 
+    Upstream: 1.27 NodeResourcesFit. Raises ConfigError for faulty args.
+    """
+    return _testing_always(_fit(args, handle, _errors_1_25), args, rule.node_resources_fit_1_26)
+
+
+def node_resources_fit_1_26(args: NodeResourcesFitArgs | None, handle: Handle) -> ColumnPlugin:
+    """As in 1.27, but of a resource that is listed twice the last weight counts, once.
+
     Upstream: 1.26 NodeResourcesFit. Raises ConfigError for faulty args.
     """
-    return _testing_always(_fit(args, handle, helpless=False), args, rule.node_resources_fit_1_26)
+    return _testing_always(_fit(args, handle, _errors_1_25, once=True), args, rule.node_resources_fit_1_26)
+
+
+def node_resources_fit_1_25(args: NodeResourcesFitArgs | None, handle: Handle) -> ColumnPlugin:
+    """As in 1.26, and scalar resources that are asked for with 0 are tested, too.
+
+    Upstream: 1.25 NodeResourcesFit. Raises ConfigError for faulty args.
+    """
+    return _testing_always(_fit(args, handle, _errors_1_25, once=True), args, rule.node_resources_fit_1_20)
 
 
 def node_resources_fit_1_24(args: NodeResourcesFitArgs | None, handle: Handle) -> ColumnPlugin:
-    """As in 1.26, and scalar resources that are asked for with 0 are tested, too.
+    """As in 1.25, with 1.22's texts about args.
 
     Upstream: 1.24 NodeResourcesFit. Raises ConfigError for faulty args.
     """
-    return _testing_always(_fit(args, handle, helpless=False), args, rule.node_resources_fit_1_20)
+    return _testing_always(_fit(_supported(args), handle, _errors_1_22, once=True), args, rule.node_resources_fit_1_20)
+
+
+def _supported(args: NodeResourcesFitArgs | None) -> NodeResourcesFitArgs:
+    """Args that 1.22 builds the plugin with; raises ConfigError for others."""
+    args = args or NodeResourcesFitArgs()
+    refuse(_errors_1_22(args))
+    strategy = args.scoring_strategy or ScoringStrategy()
+    if strategy.type not in STRATEGIES:
+        raise ConfigError(f"scoring strategy {strategy.type} is not supported")
+    return args
+
+
+def _last_weights(strategy: ScoringStrategy) -> ScoringStrategy:
+    """Each resource once, with the last of its weights."""
+    return msgspec.structs.replace(strategy, resources=tuple(dict(strategy.resources).items()))
 
 
 def _refusing_as_a_whole(check: FitPredicate) -> FitPredicate:
@@ -250,11 +284,21 @@ def _testing_always(
     return msgspec.structs.replace(plugin, check=test)
 
 
-def _fit(args: NodeResourcesFitArgs | None, handle: Handle, *, helpless: bool) -> ColumnPlugin:
-    """helpless: rows where the pod asks for more than the node has at all are beyond help."""
+def _fit(
+    args: NodeResourcesFitArgs | None,
+    handle: Handle,
+    errors: Callable[[NodeResourcesFitArgs], Iterator[FieldError]],
+    *,
+    helpless: bool = False,
+    once: bool = False,
+) -> ColumnPlugin:
+    """errors: what the release finds wrong with args. helpless: rows where the pod asks for more than the node has at
+    all are beyond help. once: a resource counts once, however often it is listed.
+    """
     args = args or NodeResourcesFitArgs()
-    refuse(_errors_1_36(args))
+    refuse(errors(args))
     strategy = args.scoring_strategy or ScoringStrategy()
+    strategy = _last_weights(strategy) if once else strategy
     devices = devices_for([name for name, _ in strategy.resources], DeviceFeatures.of(handle.feature_gates))
     backed = provided_by_class if handle.feature_gates.get("DRAExtendedResource", True) else rule.by_no_class
     ignored = _ignored(args)
@@ -329,10 +373,38 @@ def _ignored_errors(args: NodeResourcesFitArgs, worded: Callable[[str], str]) ->
 
 def _errors_1_36(args: NodeResourcesFitArgs) -> Iterator[FieldError]:
     yield from _ignored_errors(args, worded_1_36)
-    if args.scoring_strategy is None:
+    strategy = args.scoring_strategy
+    if strategy is None:
         yield required("scoringStrategy", "ScoringStrategy field is required")
+        return
+    yield from _type_and_weight_errors(strategy)
+    ratio = "scoringStrategy.requestedToCapacityRatio"
+    if strategy.type != RATIO and strategy.shape is not None:
+        yield forbidden(ratio, f"must be nil when type is not {RATIO}")
     else:
-        yield from (error.under("scoringStrategy") for error in _strategy_errors(args.scoring_strategy))
+        yield from _ratio_errors(strategy, f"{ratio}.shape")
+
+
+def _errors_1_25(args: NodeResourcesFitArgs) -> Iterator[FieldError]:
+    """Upstream: 1.25 ValidateNodeResourcesFitArgs. A missing ratio crashes kube-scheduler up to 1.35; it is refused."""
+    yield from _ignored_errors(args, worded_1_36)
+    strategy = args.scoring_strategy or ScoringStrategy()
+    yield from _type_and_weight_errors(strategy)
+    yield from _ratio_errors(strategy, "scoringStrategy.shape")
+
+
+def _type_and_weight_errors(strategy: ScoringStrategy) -> Iterator[FieldError]:
+    if strategy.type not in STRATEGIES:
+        yield unsupported("scoringStrategy.type", strategy.type, STRATEGIES)
+    yield from (error.under("scoringStrategy") for error in _weight_errors(strategy.resources))
+
+
+def _ratio_errors(strategy: ScoringStrategy, path: str) -> Iterator[FieldError]:
+    """path: that of the shape."""
+    if strategy.shape is not None:
+        yield from (error.under(path) for error in shape_errors(strategy.shape))
+    elif strategy.type == RATIO:
+        yield required("scoringStrategy.requestedToCapacityRatio", f"must be specified when type is {RATIO}")
 
 
 def _errors_1_22(args: NodeResourcesFitArgs) -> Iterator[FieldError]:
@@ -349,18 +421,6 @@ def _weight_errors(resources: Resources) -> Iterator[FieldError]:
         if weight not in WEIGHTS:
             text = f"resource weight of {name} not in valid range (0, 100]"
             yield invalid(f"resources[{at}].weight", weight, text)
-
-
-def _strategy_errors(strategy: ScoringStrategy) -> Iterator[FieldError]:
-    if strategy.type not in STRATEGIES:
-        yield unsupported("type", strategy.type, STRATEGIES)
-    yield from _weight_errors(strategy.resources)
-    if strategy.type == RATIO and strategy.shape is None:
-        yield required("requestedToCapacityRatio", f"must be specified when type is {RATIO}")
-    elif strategy.type != RATIO and strategy.shape is not None:
-        yield forbidden("requestedToCapacityRatio", f"must be nil when type is not {RATIO}")
-    elif strategy.shape is not None:
-        yield from (error.under("shape") for error in shape_errors(strategy.shape))
 
 
 def _shape(shape: Shape = ()) -> Shape:
@@ -419,7 +479,8 @@ PLUGIN_1_36 = InTreePlugin(
     default_weight=1,
     events=EVENTS,
 )
-PLUGIN_1_34 = msgspec.structs.replace(PLUGIN_1_36, points=POINTS_1_27)
+ARGS_1_25 = msgspec.structs.replace(ARGS_1_36, errors=_errors_1_25)
+PLUGIN_1_34 = msgspec.structs.replace(PLUGIN_1_36, points=POINTS_1_27, make=node_resources_fit_1_34, args=ARGS_1_25)
 PLUGIN_1_30 = msgspec.structs.replace(
     PLUGIN_1_34,
     make=node_resources_fit_1_30,
@@ -430,10 +491,12 @@ PLUGIN_1_28 = msgspec.structs.replace(
     make=node_resources_fit_1_28,
     reasons=(PluginReason(rule.SIDECARS_ARE_OFF, UNRESOLVABLE), *REASONS_1_20),
 )
-PLUGIN_1_27 = msgspec.structs.replace(PLUGIN_1_34, make=node_resources_fit_1_26, reasons=REASONS_1_20)
-PLUGIN_1_26 = msgspec.structs.replace(PLUGIN_1_27, points=POINTS_1_22)
-PLUGIN_1_24 = msgspec.structs.replace(PLUGIN_1_26, make=node_resources_fit_1_24)
+PLUGIN_1_26 = msgspec.structs.replace(
+    PLUGIN_1_34, points=POINTS_1_22, make=node_resources_fit_1_26, reasons=REASONS_1_20
+)
+PLUGIN_1_25 = msgspec.structs.replace(PLUGIN_1_26, make=node_resources_fit_1_25)
 ARGS_1_22 = msgspec.structs.replace(ARGS_1_36, errors=_errors_1_22)
 PLUGIN_1_22 = InTreePlugin(
     NAME, POINTS_1_22, node_resources_fit_1_22, args=ARGS_1_22, reasons=REASONS_1_20, default_weight=1
 )
+PLUGIN_1_24 = msgspec.structs.replace(PLUGIN_1_25, make=node_resources_fit_1_24, args=ARGS_1_22)

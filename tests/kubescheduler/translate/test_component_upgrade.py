@@ -11,7 +11,7 @@ from kubescheduler.config.load_config import component_config_from
 from kubescheduler.framework.contract.profile import Point, SchedulerConfig
 from kubescheduler.releases import v1_36
 from kubescheduler.translate.translating import translation_document
-from kubescheduler.translate.translation_model import Emphasis, Role, Translation
+from kubescheduler.translate.translation_model import Emphasis, NoteKind, Role, Translation
 from tests.support.configuring.translating import configuration, moved, told_of
 
 SWAP = {
@@ -118,3 +118,12 @@ def test_constraints_of_the_configuration_spread() -> None:
     constraint = {"maxSkew": 1, "topologyKey": "rack", "whenUnsatisfiable": "ScheduleAnyway"}
     assert spread(defaultConstraints=[constraint]) is Role.SPREADS
     assert spread() is Role.OTHER
+
+
+def test_a_ratio_beside_another_type_is_left_out() -> None:
+    """Nothing reads it, and 1.36 refuses it."""
+    strategy = {"type": "MostAllocated", "requestedToCapacityRatio": {"shape": [{"utilization": 0, "score": 1}]}}
+    config = [{"name": "NodeResourcesFit", "args": {"scoringStrategy": strategy}}]
+    translation = moved(configuration("v1beta3", profiles=[{"pluginConfig": config}]))
+    (found,) = (note for note in translation.notes if note.path.endswith("requestedToCapacityRatio"))
+    assert found.kind is NoteKind.EXACT

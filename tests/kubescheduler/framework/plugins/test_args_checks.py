@@ -331,7 +331,7 @@ def test_all_faults_are_told_with_their_fields(make: Callable[..., Any], args: A
     assert str(refusal.value) == text
 
 
-SHAPE = "scoringStrategy.shape"
+SHAPE = "scoringStrategy.requestedToCapacityRatio.shape"
 RATIO = "RequestedToCapacityRatio"
 BOTH_ZERO = "cannot be zero at the same time as"
 ROWS_1_36: dict[str, Any] = {
@@ -448,6 +448,13 @@ ROWS_1_36: dict[str, Any] = {
 def test_1_36(args: Any, expected: list[str]) -> None:
     """1.36 tells every fault with its path."""
     assert [str(error) for error in faults("1.36", args)] == expected
+
+
+def test_ratios_up_to_1_35() -> None:
+    """A ratio may stand beside any type, and is not in the path of its shape."""
+    assert faults("1.35", fit(shape=((0, 0),))) == []
+    (found,) = faults("1.25", fit(RATIO, shape=()))
+    assert str(found) == "scoringStrategy.shape: Required value: at least one point must be specified"
 
 
 def test_when_1_36_builds_plugins() -> None:
