@@ -166,13 +166,11 @@ class KeyedHeap(Generic[T]):
 
     def pop(self) -> T | None:
         """The entry of the lowest rank; None when there is none."""
-        while self.alive:
-            _, arrival, key = heapq.heappop(self._heap)
-            known = self.alive.get(key)
-            if known is not None and known[1] == arrival:
-                del self.alive[key]
-                return known[2]
-        return None
+        entry = self.peek()
+        if entry is not None:
+            _, _, key = heapq.heappop(self._heap)
+            del self.alive[key]
+        return entry
 
     def _drop_removed(self) -> None:
         while self._heap:
