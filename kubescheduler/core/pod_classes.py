@@ -519,8 +519,8 @@ Make = Callable[[PodInfo, Sharing], ClassState]
 """Makes the state of a pod class that is new."""
 
 
-class EqualSpec(msgspec.Struct, frozen=True, eq=False):
-    """Stands for namespace, spec, named node and being deleted of some pods; found again by what they are."""
+def _what_every_rule_may_read(info: PodInfo) -> Hashable:
+    return info.spec, info.namespace, info.node_name, info.terminating
 
 
 class Memory:
@@ -541,7 +541,6 @@ class Memory:
         self._size = self._made = 0
         self._key_of: dict[PodInfo, tuple[Hashable, ...]] = {}
         self._moment: Hashable = None
-        self._equal_specs: OrderedDict[Hashable, EqualSpec] = OrderedDict()
         self._shared: WeakValueDictionary[Hashable, Remembered] = WeakValueDictionary()
         self._shared_totals: WeakValueDictionary[Hashable, Any] = WeakValueDictionary()
 
@@ -553,12 +552,12 @@ class Memory:
             self._moment = moment
         key = self._key_of.get(info)
         if key is None:  # equal for pods that no rule can tell apart
-            key = self._key_of[info] = (self._equal_spec(info), *[of(info, snapshot) for of in self._pod_keys])
+            key = self._key_of[info] = (_what_every_rule_may_read(info), *[of(info, snapshot) for of in self._pod_keys])
         state = self._states.get(key)
         if state is None:
             self._made = 0
             read = dict(zip(self._pod_keys, key[1:], strict=True))
-            state = self._states[key] = self._make(info, partial(self._share, self._equal_spec(info), read))
+            state = self._states[key] = self._make(info, partial(self._share, key[0], read))
             state.shared_totals = self._shared_totals
             self._hold(key, len(snapshot) * (STATE_BYTES + self._made))
         else:
@@ -574,17 +573,8 @@ class Memory:
             oldest, _ = self._states.popitem(last=False)
             self._size -= self._sizes.pop(oldest)
 
-    def _equal_spec(self, info: PodInfo) -> EqualSpec:
-        key = (info.spec, info.namespace, info.node_name, info.terminating)
-        equal = self._equal_specs.get(key)
-        if equal is None:
-            equal = self._equal_specs[key] = EqualSpec()
-            if len(self._equal_specs) > MOST_PODS:
-                self._equal_specs.popitem(last=False)
-        return equal
-
-    def _share(self, spec: EqualSpec, read: Mapping[PodKey, Hashable], rule: Rule, make: Callable[[], Any]) -> Any:
-        """What is remembered of a rule. read: what rules read of the pod besides its spec."""
+    def _share(self, spec: Hashable, read: Mapping[PodKey, Hashable], rule: Rule, make: Callable[[], Any]) -> Any:
+        """What is remembered of a rule. spec: what every rule may read of the pod. read: what some read besides."""
         key = (id(rule), spec, read.get(rule.footprint.pod_key))
         shared = self._shared.get(key)
         if shared is None:
