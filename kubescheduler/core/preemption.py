@@ -30,9 +30,9 @@ from kubescheduler.core.preemption_choice import (
     NodePick,
     Preemption,
     Victims,
-    choose,
+    costs_of,
+    listed,
     pick_steps,
-    steps_of,
 )
 from kubescheduler.core.preemption_memory import PreemptionMemory
 from kubescheduler.core.preemption_rules import PreemptionRules, itself_if_nominated
@@ -170,12 +170,14 @@ def _search(search: Search, rows: Mask, rules: PreemptionRules) -> tuple[Candida
 def picked(pod: Pod, candidates: Mapping[str, Victims], pick: NodePick, cache: ClusterCache) -> Preemption:
     """What a release makes of candidates, those that extenders left among them."""
     chosen: Sequence[str]
+    names: Callable[[Mask], list[str]]
     if isinstance(candidates, Candidates):
-        costs = candidates.costs()
+        costs, names = candidates.costs(), candidates.listed
         chosen = NodeNames(candidates.names, pick(costs), cache.columns.rows_by_name)
-        steps = functools.partial(pick_steps, pick, costs, candidates.listed)
     else:
-        chosen, steps = choose(candidates, pick), functools.partial(steps_of, candidates, pick)
+        costs, names = costs_of(candidates), functools.partial(listed, candidates)
+        chosen = tuple(sorted(names(pick(costs))))
+    steps = functools.partial(pick_steps, pick, costs, names)
     waiting = cache.nominated().get(chosen[0], ()) if chosen else ()
     return Preemption(candidates, chosen, tuple(p for p in waiting if p.priority < pod.priority), pick=steps)
 

@@ -256,17 +256,8 @@ def costs_of(candidates: Mapping[str, Victims]) -> Costs:
     return Costs(np.arange(len(victims)), np.ones(len(victims), np.int64), of_kinds, starts)
 
 
-def steps_of(candidates: Mapping[str, Victims], pick: NodePick) -> tuple[PickStep, ...]:
-    """``pick_steps`` of victims in the order that extenders gave them."""
-    return pick_steps(pick, costs_of(candidates), lambda nodes: _picked(candidates, nodes))
-
-
-def choose(candidates: Mapping[str, Victims], pick: NodePick) -> tuple[str, ...]:
-    """The nodes that the release may pick, sorted by name."""
-    return tuple(sorted(_picked(candidates, pick(costs_of(candidates))))) if candidates else ()
-
-
-def _picked(candidates: Mapping[str, Victims], nodes: Mask) -> list[str]:
+def listed(candidates: Mapping[str, Victims], nodes: Mask) -> list[str]:
+    """The names of some of the nodes that extenders left. nodes: (n,) bool."""
     return [name for name, picked in zip(candidates, nodes.tolist(), strict=True) if picked]
 
 

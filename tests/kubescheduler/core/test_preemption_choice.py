@@ -25,15 +25,14 @@ from kubescheduler.core.preemption_choice import (
     NodeNames,
     PickStep,
     Victims,
-    choose,
     costs_of,
     costs_of_kinds,
     earliest_start,
     earliest_starts,
+    listed,
     nodes_of_kinds,
     pick_1_16,
     pick_steps,
-    steps_of,
 )
 from kubescheduler.core.preemption_memory import KeptVictims
 from kubescheduler.core.preemption_rules import PREEMPTION_1_16, PREEMPTION_1_20
@@ -273,8 +272,7 @@ def test_victims_from_extenders() -> None:
     assert made.of_kinds.first.tolist() == [1, 0]
     assert made.of_kinds.total.tolist() == [6 + 2 * 2**31, 0]
     assert made.starts.tolist() == [0.0, np.inf]
-    assert choose(given, pick_1_16) == ("n1",)
-    assert choose({}, pick_1_16) == ()
+    assert listed(given, pick_1_16(made)) == ["n1"]
 
 
 def test_the_earliest_start_of_the_most_important() -> None:
@@ -339,5 +337,6 @@ def test_the_rules_say_which_of_them_decided(
 
 def test_a_node_without_victims_decides_at_once() -> None:
     """As 1.16 looks at these before all others."""
-    (step,) = steps_of({"n2": Victims((PODS[0],), 0), "n1": Victims((), 0)}, pick_1_16)
+    given = {"n2": Victims((PODS[0],), 0), "n1": Victims((), 0)}
+    (step,) = pick_steps(pick_1_16, costs_of(given), lambda nodes: listed(given, nodes))
     assert step == PickStep("no pod has to go", ("n1",), decided=True)
