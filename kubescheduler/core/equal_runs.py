@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
 
 import msgspec
 import numpy as np
@@ -32,21 +31,16 @@ class BulkPlacement(msgspec.Struct, frozen=True, eq=False):
     """Where one pod of a run went: what is shown of a decision in a line."""
 
     run: PlacedRun
-    at: int
-    """Its position in the run."""
     pod: Pod
     host: str
     fits: int
     """On how many nodes it fitted."""
     total: int | None
     """What its node totalled; None: nothing was scored."""
+    tied: int
+    """How many nodes were as good, its own included."""
     from_kept_ranking: bool
     """See ``Decision``."""
-
-    @property
-    def tied(self) -> int:
-        """How many nodes were as good, its own included."""
-        return self.run.tied[self.at]
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -55,7 +49,7 @@ class BulkPlacement(msgspec.Struct, frozen=True, eq=False):
         return (kept_ranking_note(self.pod.key, self.host),) if self.from_kept_ranking else ()
 
 
-class PlacedRun(msgspec.Struct, eq=False, dict=True):
+class PlacedRun(msgspec.Struct, frozen=True, eq=False):
     """Pods that were decided one after another and assumed, in bulk: what deciding each by itself would have found."""
 
     pods: Sequence[Pod]
@@ -89,8 +83,8 @@ class PlacedRun(msgspec.Struct, eq=False, dict=True):
         totals = self.placings.totals.tolist()
         return [None if kept else total for total, kept in zip(totals, self.by_ranking.tolist(), strict=True)]
 
-    def _ties(self) -> list[int]:
-        """(k,) how many nodes had the highest total."""
+    def tied(self) -> list[int]:
+        """(k,) how many nodes were as good as the one that was taken, that one included."""
         rows, totals = self.placings.rows.tolist(), self.placings.totals.tolist()
         then = dict(zip(self.placings.left.tolist(), self.placings.left_totals.tolist(), strict=True))
         following: list[int | None] = []
@@ -98,24 +92,19 @@ class PlacedRun(msgspec.Struct, eq=False, dict=True):
             following.append(then.get(row))
             then[row] = total
         counts = Counter(then.values())
-        before = []
-        for total, after in zip(totals, reversed(following), strict=True):
-            before.append(counts[total])
+        tied = []
+        for total, after, kept in zip(totals, reversed(following), self.by_ranking.tolist(), strict=True):
+            tied.append(1 if kept else counts[total])
             counts[total] -= 1
             if after is not None:
                 counts[after] += 1
-        return before
+        return tied
 
     def placements(self) -> Iterator[BulkPlacement]:
         """Each pod by itself."""
-        parts = zip(self.pods, self.hosts, self.fits(), self.totals(), self.by_ranking.tolist(), strict=True)
-        for at, (pod, host, fits, total, kept) in enumerate(parts):
-            yield BulkPlacement(self, at, pod, host, fits, total, kept)
-
-    @cached_property
-    def tied(self) -> list[int]:
-        """(k,) how many nodes were as good as the one that was taken, that one included."""
-        return [1 if kept else tied for tied, kept in zip(self._ties(), self.by_ranking.tolist(), strict=True)]
+        kept = self.by_ranking.tolist()
+        for of_pod in zip(self.pods, self.hosts, self.fits(), self.totals(), self.tied(), kept, strict=True):
+            yield BulkPlacement(self, *of_pod)
 
 
 class ReadyRun(msgspec.Struct, frozen=True, eq=False):

@@ -20,7 +20,6 @@ from kubescheduler.framework.contract.plugin import SignedPod
 from kubescheduler.framework.contract.runs import Observer
 from kubescheduler.framework.deciding.find_nodes import answers
 from kubescheduler.framework.deciding.opportunistic_batch import (
-    Kept,
     KeptRanking,
     OpportunisticBatch,
     Signature,
@@ -63,7 +62,7 @@ def _can_run(host: FrameworkScheduler) -> bool:
     compiled = host.compiled
     if compiled.has_custom or type(host.frame.observer) is not Observer:
         return False
-    if host.batch is not None and host.batch.signers is not None and isinstance(host.tie_break, HeapTie):
+    if host.batch is not None and host.batch.signs is not None and isinstance(host.tie_break, HeapTie):
         return False
     columns = host.cache.columns
     return columns.listed_count == columns.node_count
@@ -139,7 +138,7 @@ class Rankings(msgspec.Struct, frozen=True, eq=False):
                 by_ranking[filled + 1] = signatures[filled + 1] == signature
         return cls(placings, signatures, by_ranking, scored if by_ranking[-1] else count - 1)
 
-    def kept(self, host: FrameworkScheduler) -> Kept | None:
+    def kept(self, host: FrameworkScheduler) -> KeptRanking | None:
         """What is kept for the pod after the run."""
         signature, placings, scored = self.signatures[self.scored], self.placings, self.scored
         if signature is None:
@@ -151,9 +150,9 @@ class Rankings(msgspec.Struct, frozen=True, eq=False):
         feasible = np.union1d(placings.left, rows)
         names, _ = columns.published
         ranks, chosen = columns.ranks.copy(), int(rows[0])
-        ranking = KeptRanking(names, feasible, totals[feasible], ranks, host.tie_break, chosen)
+        ranking = KeptRanking(names, feasible, totals[feasible], ranks, host.tie_break, chosen, signature, 0.0)
         ranking.take(rows[1:])
-        return Kept(signature, ranking, 0.0)
+        return ranking
 
 
 def _with_rankings(

@@ -24,6 +24,9 @@ from kubescheduler.framework.contract.runs import Observer
 from kubescheduler.framework.deciding.adapters import column_check, column_score
 from kubescheduler.framework.deciding.score_plugins import HeapTie, Order, heap_of, pop_root
 
+Signature = Fragments
+"""Of a pod; compared by value."""
+
 
 class KeptRanking(msgspec.Struct, eq=False):
     """Feasible nodes, best first; nothing is ordered before the first node is asked for."""
@@ -39,6 +42,10 @@ class KeptRanking(msgspec.Struct, eq=False):
     tie_break: TieBreak
     chosen: int
     """The row that was taken at once."""
+    signature: Signature
+    """Of the pod that was scored."""
+    since: float
+    """When that was, in seconds."""
     left: int = 0
     """How many nodes it still has: at first all but the chosen one."""
     _heap: Order | None = None
@@ -82,9 +89,6 @@ MAX_AGE = 0.5
 SIGNED_POINTS = (Point.PRE_FILTER, Point.FILTER, Point.PRE_SCORE, Point.SCORE)
 SCHEDULER_NAME = "schedulerName"
 
-Signature = Fragments
-"""Of a pod; compared by value."""
-
 
 class Turn(msgspec.Struct, frozen=True):
     """Where an attempt stands in the row of all attempts of a scheduler."""
@@ -107,28 +111,12 @@ class TurnNumbers(msgspec.Struct):
         return self.last
 
 
-class Signers(msgspec.Struct, frozen=True, eq=False):
-    """The plugins of a profile that sign pods."""
-
-    signs: tuple[Sign, ...]
-
-    @classmethod
-    def of(cls, frame: Frame) -> Signers | None:
-        """None where no pod can have a signature. Upstream: computeBatchablePlugins."""
-        plugins = {plugin.name: plugin for point in SIGNED_POINTS for plugin in frame.at(point)}
-        signs = list(dict.fromkeys(map(sign_of, plugins.values())))
-        known = tuple(sign for sign in signs if sign is not None and sign is not never_signed)
-        return cls(known) if len(known) == len(signs) else None
-
-    def signature(self, given: SignedPod) -> Signature | None:
-        """The pod's; None when a plugin cannot sign it. Upstream: frameworkImpl.SignPod."""
-        signature: dict[str, Any] = {SCHEDULER_NAME: given.info.spec.scheduler_name}
-        for sign in self.signs:
-            fragments = sign(given)
-            if fragments is None:
-                return None
-            signature.update(fragments)
-        return signature
+def signs_of(frame: Frame) -> tuple[Sign, ...] | None:
+    """How the plugins of a profile sign pods; None: none can have a signature. Upstream: computeBatchablePlugins."""
+    plugins = {plugin.name: plugin for point in SIGNED_POINTS for plugin in frame.at(point)}
+    signs = list(dict.fromkeys(map(sign_of, plugins.values())))
+    known = tuple(sign for sign in signs if sign is not None and sign is not never_signed)
+    return known if len(known) == len(signs) else None
 
 
 def sign_of(plugin: Plugin) -> Sign | None:
@@ -148,32 +136,31 @@ def sign_of(plugin: Plugin) -> Sign | None:
     return sign_pod
 
 
-class Kept(msgspec.Struct, frozen=True, eq=False):
-    """A ranking that pods may take nodes of."""
-
-    signature: Signature
-    """Of the pod that was scored."""
-    ranking: KeptRanking
-    since: float
-
-
 class OpportunisticBatch(msgspec.Struct, eq=False):
     """What a profile keeps from one attempt for the next. Upstream: 1.36 OpportunisticBatch.
 
     What could not be used is not thrown away at once: it is replaced, or dropped, by the next pod that gets a node.
     """
 
-    signers: Signers | None
-    """None: no pod has a signature."""
+    signs: tuple[Sign, ...] | None
+    """How plugins sign pods; None: no pod has a signature."""
     observer: Observer
     profile: str
-    _kept: Kept | None = None
+    _kept: KeptRanking | None = None
     _last: tuple[int, str] = (0, "")
     """The number and the node of the last attempt that found one."""
 
     def signature(self, given: SignedPod) -> Signature | None:
-        """The signature of a pod; None: it has none."""
-        return None if self.signers is None else self.signers.signature(given)
+        """The signature of a pod; None: it has none. Upstream: frameworkImpl.SignPod."""
+        if self.signs is None:
+            return None
+        signature: dict[str, Any] = {SCHEDULER_NAME: given.info.spec.scheduler_name}
+        for sign in self.signs:
+            fragments = sign(given)
+            if fragments is None:
+                return None
+            signature.update(fragments)
+        return signature
 
     def hint(self, turn: Turn, signature: Signature | None, is_full: Callable[[str], bool | None]) -> str:
         """The node to try first, which is no longer in the ranking then; empty when there is none.
@@ -184,12 +171,14 @@ class OpportunisticBatch(msgspec.Struct, eq=False):
         if kept is None:
             self.observer.batch_attempt("no_hint", self.profile)
             return ""
-        return kept.ranking.pop()
+        return kept.pop()
 
-    def _usable(self, turn: Turn, signature: Signature | None, is_full: Callable[[str], bool | None]) -> Kept | None:
+    def _usable(
+        self, turn: Turn, signature: Signature | None, is_full: Callable[[str], bool | None]
+    ) -> KeptRanking | None:
         """What is kept, if the pod may take a node of it."""
         kept = self._kept
-        if kept is None or not kept.ranking.left:
+        if kept is None or not kept.left:
             return None
         reason = next(self._obstacles(kept, turn, signature, is_full), "")
         if not reason:
@@ -198,7 +187,7 @@ class OpportunisticBatch(msgspec.Struct, eq=False):
         return None
 
     def _obstacles(
-        self, kept: Kept, turn: Turn, signature: Signature | None, is_full: Callable[[str], bool | None]
+        self, kept: KeptRanking, turn: Turn, signature: Signature | None, is_full: Callable[[str], bool | None]
     ) -> Iterator[str]:
         """Why it may not, in upstream's order. An attempt that failed makes the next number skip it."""
         number, node = self._last
@@ -217,7 +206,6 @@ class OpportunisticBatch(msgspec.Struct, eq=False):
     def store(
         self,
         turn: Turn,
-        signature: Signature | None,
         hint: str,
         chosen: str,
         ranking: KeptRanking | None,
@@ -235,8 +223,8 @@ class OpportunisticBatch(msgspec.Struct, eq=False):
             return
         if hint:
             self.observer.batch_attempt("hint_not_used", self.profile)
-        if signature is not None and ranking is not None and others:
-            self._kept = Kept(signature, ranking, turn.now)
+        if ranking is not None and others:
+            self._kept = ranking
             return
         self.observer.batch_flushed("pod_not_batchable" if others else "empty_list", self.profile)
         self._kept = None
@@ -244,9 +232,9 @@ class OpportunisticBatch(msgspec.Struct, eq=False):
     def may_hint(self, number: int, fitting: Container[str]) -> bool:
         """Whether the attempt of a number may get a node of what is kept. fitting: the nodes that fit its pod."""
         last, node = self._last
-        return self._kept is not None and bool(self._kept.ranking.left) and number == last + 1 and node not in fitting
+        return self._kept is not None and bool(self._kept.left) and number == last + 1 and node not in fitting
 
-    def resume(self, turn: Turn, host: str, kept: Kept | None) -> None:
+    def resume(self, turn: Turn, host: str, kept: KeptRanking | None) -> None:
         """As it is after attempts that were made in bulk. turn, host: of the last of them. kept: what it left."""
         self._last = turn.number, host
         self._kept = kept
@@ -260,5 +248,4 @@ def opportunistic_batching(frame: Frame, extenders: bool) -> OpportunisticBatch 
     """What a profile keeps, None with the gate off. extenders: whether the scheduler has any; then no pod is signed."""
     if not frame.feature_gates.get("OpportunisticBatching", True):
         return None
-    signers = None if extenders else Signers.of(frame)
-    return OpportunisticBatch(signers, frame.observer, frame.profile_name)
+    return OpportunisticBatch(None if extenders else signs_of(frame), frame.observer, frame.profile_name)

@@ -83,7 +83,7 @@ class ProfileAttempt(Attempt, eq=False, kw_only=True):
         scheduler = self.scheduler
         return (
             scheduler.compiled.keeps
-            and (self.turn is None or scheduler.batch is None or scheduler.batch.signers is None)
+            and (self.turn is None or scheduler.batch is None or scheduler.batch.signs is None)
             and self.laps is None
             and not self.pod.nominated_node_name
             and not isinstance(scheduler.tie_break, HeapTie)
@@ -99,7 +99,7 @@ class ProfileAttempt(Attempt, eq=False, kw_only=True):
         batch, turn = self.scheduler.batch, self.turn
         if batch is not None and turn is not None:
             batch.hint(turn, None, lambda _: None)
-            batch.store(turn, None, "", host, None, others=max(0, len(self.feasible) - 1))
+            batch.store(turn, "", host, None, others=max(0, len(self.feasible) - 1))
 
     def keep_totals(self, state: ClassState, snapshot: Snapshot) -> None:
         """With the plugins that skip."""
@@ -326,8 +326,10 @@ class ProfileAttempt(Attempt, eq=False, kw_only=True):
                 columns.ranks.copy(),
                 self.scheduler.tie_break,
                 columns.row_of[host],
+                signature,
+                turn.now,
             )
-        batch.store(turn, signature, self.hint, host, ranking, others=max(0, len(self.scored.totals) - 1))
+        batch.store(turn, self.hint, host, ranking, others=max(0, len(self.scored.totals) - 1))
         if watch is not None:
             watch.results_stored(started)
 

@@ -346,7 +346,7 @@ def ranking(totals: list[int], tie_break: TieBreak, chosen: int) -> KeptRanking:
     """Nodes n0, n1 … in this order, whose names are their order too."""
     rows = np.arange(len(totals))
     names = tuple(f"n{row}" for row in rows)
-    return KeptRanking(names, rows, np.array(totals), rows, tie_break, chosen)
+    return KeptRanking(names, rows, np.array(totals), rows, tie_break, chosen, {}, 0.0)
 
 
 def popped(kept: KeptRanking) -> list[str]:

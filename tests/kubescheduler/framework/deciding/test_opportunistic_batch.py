@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from clusterstate.objects import Pod, TopologySpreadConstraint
 from kubescheduler.core.status import Status
 from kubescheduler.framework.contract.plugin import SignedPod
-from kubescheduler.framework.deciding.opportunistic_batch import Signers, sign_of
+from kubescheduler.framework.deciding.opportunistic_batch import OpportunisticBatch, sign_of, signs_of
 from kubescheduler.framework.deciding.score_plugins import HeapTie
 from tests.support.deciders import answers, frame, plugin, scoring
 from tests.support.runs_of_pods import BatchingScheduler, document, filling, sized
@@ -222,18 +222,17 @@ def signed(pod: Pod) -> SignedPod:
 )
 def test_one_plugin_that_does_not_sign_is_enough(made: Any, signs: bool) -> None:
     """Of those that filter and score."""
-    assert (Signers.of(frame("1.36", made)) is not None) == signs
+    assert (signs_of(frame("1.36", made)) is not None) == signs
 
 
 def test_a_pod_of_other_amounts_or_labels_has_another_signature() -> None:
     """Those of the same workload have the same one, whatever they are called."""
     world = BatchingScheduler.of(NODES)
     framework = world.scheduler.profiles["default-scheduler"]
-    signers = Signers.of(framework)
-    assert signers is not None
+    batch = OpportunisticBatch(signs_of(framework), framework.observer, framework.profile_name)
 
     def of(pod: Pod) -> Any:
-        return signers.signature(SignedPod(pod, world.cache.info(pod), world.cache.snapshot()))
+        return batch.signature(SignedPod(pod, world.cache.info(pod), world.cache.snapshot()))
 
     assert of(filling("p1")) == of(filling("p2"))
     assert of(filling("p1")) != of(filling("p2", cpus=2))
