@@ -28,6 +28,8 @@ COMMANDS = {
 """Command → the module that has it, under the command's own name."""
 
 SETTINGS = "kubescheduler.toml"
+NUMBERS = "kubescheduler.numbers in settings"
+"""Where a context keeps the keys whose values lose digits as numbers: 1.30 is 1.3."""
 
 console = False
 """Whether this is the console script, whose process is its own; a caller in Python keeps its process."""
@@ -122,6 +124,7 @@ def _settings(ctx: click.Context, path: str | None) -> None:
     if problems:
         raise ConfigError(f"{file}: {problem}" for problem in problems)
     ctx.obj = str(file)
+    ctx.meta[NUMBERS] = {key for given in settings.values() for key, value in given.items() if isinstance(value, float)}
     ctx.default_map = {
         command: {
             str(option.name): _value(option, value)
@@ -284,7 +287,8 @@ def _usage_problem(error: click.UsageError) -> str:
     context, param = error.ctx, getattr(error, "param", None)
     if context is None or param is None or context.get_parameter_source(param.name) != ParameterSource.DEFAULT_MAP:
         return error.format_message()
-    return f"{context.obj}: {context.command.name}.{keys_of(param)[0]}: {error.message}"
+    quotes = "; put it in quotes" if context.meta[NUMBERS].intersection(keys_of(param)) else ""
+    return f"{context.obj}: {context.command.name}.{keys_of(param)[0]}: {error.message}{quotes}"
 
 
 def unexpected_problem(error: Exception) -> str:
