@@ -115,6 +115,10 @@ else:
 class OneOf(_Choice):
     """A choice that names the nearest of what there is."""
 
+    def get_missing_message(self, param: click.Parameter, ctx: click.Context | None) -> str:  # noqa: ARG002
+        """What there is, in a line."""
+        return f"It is one of {', '.join(self.choices)}"
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The value, if it is one of the choices; otherwise the error suggests the nearest one."""
         if value not in self.choices:

@@ -78,9 +78,7 @@ def displaced_status(answers: Sequence[Displaced], *, fine: bool) -> int:
 
     fine: whether the answer is yes.
     """
-    from kubescheduler.planning.rehearsal import undecided_among
-
-    undecided = undecided_among(answers)
+    undecided = (each for one in answers for each in one.undecided)
     return exit_status([(each.now.key, each.message) for each in undecided if each.now is not None], fine=fine)
 
 

@@ -169,7 +169,7 @@ def nodes(
     plan = _planned(configured, there, shapes, workload, engine, tries, top, groups)
     sections = _sections(plan, each_node=output != "table")
     _show(plan, "nodes", "NodePlan", sections, engine.notes(configured), engine.release, output)
-    nobody = bool(plan.left) and all(left.foreign for left in plan.left) and not plan.placed
+    nobody = not plan.placed and all(left.foreign for left in plan.left)
     errors = [(left.pod.key, left.message) for left in plan.left if left.error or nobody]
     return exit_status(errors, fine=plan.everything_runs)
 

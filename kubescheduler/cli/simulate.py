@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kubescheduler.cli.cluster_options import MIRROR, ClusterPlace, check_mirror, check_standard_input, cluster_options
-from kubescheduler.cli.common_options import ERROR_STATUS, file_option, output_option, pod_files_option
+from kubescheduler.cli.common_options import FOREIGN_STATUS, file_option, output_option, pod_files_option
 from kubescheduler.cli.engine_options import EngineOptions, WorkloadOption, question_options, remarks
 from kubescheduler.cli.help_groups import GroupedCommand
 
@@ -25,7 +25,7 @@ LONG = 2000
 
 @click.command(
     cls=GroupedCommand,
-    epilog=f"Exit status: 0 every pod got a node, 1 some pod got none, {ERROR_STATUS}",
+    epilog=f"Exit status: 0 every pod got a node, 1 some pod got none, {FOREIGN_STATUS}",
 )
 @cluster_options
 @pod_files_option("workload_files", "--workload", "What comes.", cls=WorkloadOption, required=True)

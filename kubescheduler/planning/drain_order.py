@@ -453,8 +453,10 @@ class Drain(Displaced, frozen=True, eq=False, kw_only=True):
 
     @property
     def fine(self) -> bool:
-        """Whether every pod that comes back runs again and no budget blocks."""
-        return not (self.nowhere or self.blocked or (self.order is not None and not self.order.complete))
+        """Whether every pod that comes back runs again, but for other schedulers', and no budget blocks."""
+        return not (
+            self.nowhere or self.undecided or self.blocked or (self.order is not None and not self.order.complete)
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""

@@ -127,7 +127,8 @@ class NodePlan(Shown, msgspec.Struct, frozen=True, eq=False):
     @property
     def everything_runs(self) -> bool:
         """Whether every pod has a node with these, but for those of other schedulers."""
-        return self.placed == self.asked - sum(1 + len(each.others) for each in self.left if each.foreign)
+        foreign = sum(1 + len(each.others) for each in self.left if each.foreign)
+        return self.placed + foreign == self.asked and (self.placed > 0 or not foreign)
 
     def sentences(self) -> list[str]:
         """The answer in words, a paragraph each."""

@@ -200,8 +200,8 @@ class Outage(Displaced, frozen=True, eq=False, kw_only=True):
 
     @property
     def fine(self) -> bool:
-        """Whether everything that ran on the nodes runs again."""
-        return not (self.nowhere or self.lost or self.held)
+        """Whether everything that ran on the nodes runs again, but for pods of other schedulers."""
+        return not (self.nowhere or self.undecided or self.lost or self.held)
 
     def counts(self) -> dict[str, int]:
         """Pods by what became of them."""
@@ -334,8 +334,9 @@ def worst_first(outages: Sequence[Outage]) -> tuple[Outage, ...]:
 
 def _which(outage: Outage) -> str:
     """``survives``, or the workloads with fewer pods than before, those that miss most first."""
-    if outage.fine:
-        return f"{counted(len(outage.foreign), 'pod')} not tried, else survives" if outage.foreign else "survives"
+    if not (outage.nowhere or outage.lost or outage.held):
+        untried = f"{counted(len(outage.foreign), 'pod')} not tried" if outage.foreign else ""
+        return ", else ".join(filter(None, (untried, "survives" if outage.fine else "")))
     missing = [f"{name} ({count:,})" for name, count in outage.missing().most_common()]
     return named(missing or [moved.pod.key for moved in (*outage.nowhere, *outage.lost)], NAMED)
 

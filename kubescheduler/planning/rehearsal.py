@@ -7,7 +7,7 @@ included; what that evicts comes back as well. A pod that leaves ends at once, a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
@@ -413,6 +413,15 @@ class Displaced(Shown, msgspec.Struct, frozen=True, eq=False, kw_only=True):
         return [moved for moved in self.moved if moved.foreign]
 
     @property
+    def undecided(self) -> list[Moved]:
+        """The pods that keep the question from being answered: errors ended their attempts, or all that come back are
+        other schedulers'."""
+        back = [moved for moved in self.moved if moved.now is not None]
+        if all(moved.foreign for moved in back):
+            return back
+        return [moved for moved in self.nowhere if moved.record is not None and moved.record.gave_up]
+
+    @property
     def lost(self) -> list[Moved]:
         """The pods that nobody makes anew."""
         return [moved for moved in self.moved if moved.now is None and moved.fate is Fate.BARE]
@@ -464,14 +473,6 @@ def played(rehearsal: Rehearsal, moved: Iterable[Moved], *, hints: bool = True) 
 def not_tried_notes(moved: Iterable[Moved]) -> list[str]:
     """What is to be said of the pods of other schedulers."""
     return left_out_notes((each.pod.key, each.message) for each in moved if each.foreign)
-
-
-def undecided_among(answers: Sequence[Displaced]) -> list[Moved]:
-    """The pods that keep a question from being answered: errors ended their attempts, or all that come back are other
-    schedulers'."""
-    gave_up = [each for one in answers for each in one.nowhere if each.record is not None and each.record.gave_up]
-    back = [each for one in answers for each in one.moved if each.now is not None]
-    return back if back and all(each.foreign for each in back) else gave_up
 
 
 def moved_dict(moved: Moved, hints: Mapping[str, tuple[Hint, ...]]) -> dict[str, Any]:

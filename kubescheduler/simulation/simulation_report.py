@@ -382,7 +382,8 @@ class Report:
     @property
     def every_pod_had_a_node(self) -> bool:
         """Whether every pod was placed at some time, but for those of other schedulers."""
-        return not any(record.outcome in (WAITING, WITHDRAWN) for record in self.pods if not record.foreign)
+        tried = [record.outcome for record in self.pods if not record.foreign]
+        return not any(outcome in (WAITING, WITHDRAWN) for outcome in tried) and (bool(tried) or not self.pods)
 
     def reasons(self) -> list[ReasonCount]:
         """Why pods wait at the end, the most frequent first."""

@@ -27,7 +27,6 @@ from kubescheduler.lab.scene.scene import MOST_ROWS, Scene, Verb, verb
 from kubescheduler.lab.scene.scene_state import SceneFault
 from kubescheduler.planning.drain_order import Drain
 from kubescheduler.planning.outage import Outage
-from kubescheduler.planning.rehearsal import undecided_among
 from kubescheduler.releases.lookup import release_of
 from kubescheduler.report.rule_pages import RulePage, all_pages, without_links
 from kubescheduler.report.single_file import DRAIN_STATUS, OUTAGE_STATUS, Section, drain_sections, outage_sections
@@ -230,8 +229,8 @@ def _loss_answer(
     words: list[str], release: str, found: Drain | Outage, statuses: tuple[str, str], sections: Iterable[Section]
 ) -> dict[str, Any]:
     """As the command says it. Raises InputError where nobody knows the answer."""
-    if undecided := undecided_among([found]):
-        raise InputError(f"no decision on {moved.pod.key}: {moved.message}" for moved in undecided)
+    if found.undecided:
+        raise InputError(f"no decision on {moved.pod.key}: {moved.message}" for moved in found.undecided)
     status = 0 if found.fine else 1
     return {
         "command": f"kubescheduler {shlex.join([words[0], 'CLUSTER', *words[1:]])} --release {release}",

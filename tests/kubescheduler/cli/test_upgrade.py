@@ -98,7 +98,7 @@ def test_a_policy(upgrade: Run, folder: Path) -> None:
          "--from 1.24 --to 1.22: an upgrade leads to a later release"),
         (["moving.yaml", "--from", "1.24", "--to", "1.24.3"], "an upgrade leads to a later release"),
         (["moving.yaml", "--from", "1.17", "--to", "1.24"], "it is between 1.16 and 1.18"),
-        (["moving.yaml", "--from", "1.24"], "Missing option '--to'"),
+        (["moving.yaml", "--from", "1.24"], "Missing option '--to'. It is one of 1.4, 1.13,"),
         (["moving.yaml", "--from", "1.23", "--to", "1.24", "--policy-config-file", "policy.yaml"],
          "unknown flag: --policy-config-file: release 1.23 has none"),
         (["faulty.yaml", "--from", "1.23", "--to", "1.24"], "ten"),

@@ -260,3 +260,14 @@ def test_what_is_not_there() -> None:
     ):
         with pytest.raises(InputError, match=text):
             call()
+
+
+def test_pods_of_other_schedulers_are_not_said_to_run() -> None:
+    """Where only such had to leave, nobody knows whether the domain survives; beside others they are named."""
+    theirs = owned("ReplicaSet", "vol", "vol-x", node="a", cpu=1, spec={"schedulerName": "volcano"})
+    cluster = ks.Cluster(release="1.36").node("a", cpu=4, zone="a").node("b", cpu=4, zone="b").add(theirs)
+    alone = ks.outages(cluster)
+    assert (alone.fine, [row[-1] for row in alone.rows()]) == (False, ["1 pod not tried", "survives"])
+    both = ks.outages(cluster.add(owned("ReplicaSet", "web", "web-x", node="a", cpu=1)))
+    assert (both.fine, [row[-1] for row in both.rows()]) == (True, ["1 pod not tried, else survives", "survives"])
+    assert both.domains[0].counts()["foreign"] == 1

@@ -118,5 +118,5 @@ def test_a_fault_names_the_key(kubescheduler: Run, folder: Path) -> None:
     asked = ("--settings", "my.toml", "compare", "cluster.yaml", "--pods", "pod.yaml", "--new", "release=1.20")
     kubescheduler(*asked).refused("my.toml: compare.seeds: 'many' is not a valid integer")
     (folder / "my.toml").write_text("release = 1.30\n")
-    asked = ("--settings", "my.toml", "schedule", "cluster.yaml", "--pod", "pod.yaml")
-    kubescheduler(*asked).refused("my.toml: schedule.release: release 1.3 is not known", "; put it in quotes")
+    decided = ("--settings", "my.toml", "schedule", "cluster.yaml", "--pod", "pod.yaml")
+    kubescheduler(*decided).refused("my.toml: schedule.release: release 1.3 is not known", "; put it in quotes")
