@@ -20,7 +20,7 @@ CHANGES = (
         "dynamic-resources-scores",
         "DynamicResources scores, with weight 2: of requests with alternatives the better ones score higher.",
         ChangeKind.SCORE,
-        edits.plugins(dynamic_resources.PLUGIN_1_35),
+        edits.plugins(dynamic_resources.PLUGIN_1_36),
         source="KEP-4816",
     ),
     change(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from kubescheduler.config.gates import ALPHA, BETA, BETA_OFF, ELSEWHERE_1_36, GA, LOCKED, NEEDS_1_36
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins import (
-    dynamic_resources,
     node_resources_balanced_allocation,
     node_resources_fit,
     nodes,
@@ -56,7 +55,6 @@ CHANGES = (
         "Extended resources of device classes, device taints, partitionable devices, binding conditions and consumable "
         "capacity are on.",
         ChangeKind.GATE,
-        edits.plugins(dynamic_resources.PLUGIN_1_36),
         edits.gates(
             {
                 **dict.fromkeys(

@@ -365,10 +365,10 @@ DEFAULT_BINDING = 600 * SECOND
 class DynamicResourcesArgs(msgspec.Struct, frozen=True):
     """1.36; durations in nanoseconds."""
 
-    filter_timeout: int = 10 * SECOND
-    """How long Filter may take for one node; 0: as long as it takes."""
+    filter_timeout: int | None = 10 * SECOND
+    """How long Filter may take for one node; 0: as long as it takes; None where its feature gate is off."""
     binding_timeout: int | None = DEFAULT_BINDING
-    """How long PreBind waits; None where the feature gates do not let it be given (1.35)."""
+    """How long PreBind waits; None where its feature gates are off."""
 
 
 def timer_of(clock: Callable[[], float], nanoseconds: int) -> Timer:
@@ -400,10 +400,9 @@ class DynamicResources:
     ) -> None:
         self.points = points
         gates = handle.feature_gates
-        timeout = args.filter_timeout if gates.get("DRASchedulerFilterTimeout", True) else 0
         self.rules = DeviceRules(
             features=DeviceFeatures.of(gates),
-            timer=timer_of(handle.clock, timeout),
+            timer=timer_of(handle.clock, args.filter_timeout or 0),
             binding_timeout=(args.binding_timeout or DEFAULT_BINDING) / SECOND,
             today=today,
         )
@@ -536,18 +535,7 @@ def dynamic_resources_1_36(args: Any, handle: Handle) -> DynamicResources:
 
     Upstream: 1.36 DynamicResources. Raises ConfigError for args of another plugin.
     """
-    return DynamicResources(_given(args), handle, handle.today)
-
-
-def dynamic_resources_1_35(args: Any, handle: Handle) -> DynamicResources:
-    """As in 1.36, but `bindingTimeout` may be given only with the feature gates of binding conditions.
-
-    Upstream: 1.35 DynamicResources. Raises ConfigError for args of another plugin, and for the timeout.
-    """
-    given = _given(args)
-    if given.binding_timeout is not None and not _binds(handle.feature_gates):
-        refuse([forbidden("bindingTimeout", BINDING_IS_OFF)])
-    return DynamicResources(given, handle, handle.today)
+    return DynamicResources(_given(args, handle), handle, handle.today)
 
 
 def dynamic_resources_1_34(args: Any, handle: Handle) -> DynamicResources:
@@ -555,21 +543,30 @@ def dynamic_resources_1_34(args: Any, handle: Handle) -> DynamicResources:
 
     Upstream: 1.34 DynamicResources. Raises ConfigError for args of another plugin.
     """
-    return DynamicResources(_given(args), handle, handle.today, POINTS_1_34)
+    return DynamicResources(_given(args, handle), handle, handle.today, POINTS_1_34)
 
 
-BINDING_GATES = ("DRADeviceBindingConditions", "DRAResourceClaimDeviceStatus")
-BINDING_IS_OFF = f"{' or '.join(BINDING_GATES)} feature gate is disabled"
+FILTER_GATE, BINDING_GATES = "DRASchedulerFilterTimeout", ("DRADeviceBindingConditions", "DRAResourceClaimDeviceStatus")
 
 
-def _binds(feature_gates: Mapping[str, bool]) -> bool:
-    return all(feature_gates.get(gate, False) for gate in BINDING_GATES)
+def _switched_off(feature_gates: Mapping[str, bool]) -> dict[str, FieldError]:
+    """Attribute of the args → what is said of it where it is given, of those whose feature gates are off."""
+    found = {}
+    if not feature_gates.get(FILTER_GATE, True):
+        text = "DRASchedulingFilterTimeout feature gate is disabled"
+        found["filter_timeout"] = forbidden("filterTimeout", text)
+    if not all(feature_gates.get(gate, True) for gate in BINDING_GATES):
+        text = f"{' or '.join(BINDING_GATES)} feature gate is disabled"
+        found["binding_timeout"] = forbidden("bindingTimeout", text)
+    return found
 
 
-def _given(args: Any) -> DynamicResourcesArgs:
-    given = DynamicResourcesArgs() if args is None else args
+def _given(args: Any, handle: Handle) -> DynamicResourcesArgs:
+    given = _build(handle.feature_gates)() if args is None else args
     if not isinstance(given, DynamicResourcesArgs):
         raise ConfigError(f"got args of type {type(given).__name__}, want *DynamicResourcesArgs")
+    off = _switched_off(handle.feature_gates)
+    refuse([error for attribute, error in off.items() if getattr(given, attribute) is not None])
     return given
 
 
@@ -577,7 +574,7 @@ def _given(args: Any) -> DynamicResourcesArgs:
 
 
 def _errors(args: DynamicResourcesArgs) -> Iterator[FieldError]:
-    if args.filter_timeout < 0:
+    if args.filter_timeout is not None and args.filter_timeout < 0:
         yield _invalid_duration("filterTimeout", args.filter_timeout, "must be zero or positive")
     if args.binding_timeout is not None and args.binding_timeout < SECOND:
         yield _invalid_duration("bindingTimeout", args.binding_timeout, "must be at least 1 second")
@@ -587,20 +584,18 @@ def _invalid_duration(path: str, nanoseconds: int, text: str) -> FieldError:
     return FieldError(path, text, INVALID, go_quote(format_duration(nanoseconds)))
 
 
+def _build(feature_gates: Mapping[str, bool]) -> Callable[..., DynamicResourcesArgs]:
+    return partial(DynamicResourcesArgs, **dict.fromkeys(_switched_off(feature_gates)))
+
+
 ARGS = ArgsType(
     DynamicResourcesArgs,
     fields(filter_timeout=GO_DURATION, binding_timeout=GO_DURATION),
     "How long one node may take to find devices, 0: as long as it takes; how long PreBind waits.",
     errors=_errors,
     checked_with_config=True,
+    build_with=_build,
 )
-
-
-def _build_1_35(feature_gates: Mapping[str, bool]) -> Callable[..., DynamicResourcesArgs]:
-    return DynamicResourcesArgs if _binds(feature_gates) else partial(DynamicResourcesArgs, binding_timeout=None)
-
-
-ARGS_1_35 = msgspec.structs.replace(ARGS, build_with=_build_1_35)
 ARGS_1_34 = msgspec.structs.replace(ARGS, fields=ARGS.fields[:1])
 
 
@@ -644,7 +639,6 @@ PLUGIN_1_36 = InTreePlugin(
     gate="DynamicResourceAllocation",
     events=EVENTS,
 )
-PLUGIN_1_35 = msgspec.structs.replace(PLUGIN_1_36, make=dynamic_resources_1_35, args=ARGS_1_35)
 PLUGIN_1_34 = msgspec.structs.replace(
     PLUGIN_1_36, points=POINTS_1_34, make=dynamic_resources_1_34, args=ARGS_1_34, default_weight=0
 )

@@ -457,6 +457,20 @@ def test_ratios_up_to_1_35() -> None:
     assert str(found) == "scoringStrategy.shape: Required value: at least one point must be specified"
 
 
+def test_timeouts_need_their_gates() -> None:
+    """One that is given with its feature gate off is refused when the plugin is made; none is there by default."""
+    gates = {"DRASchedulerFilterTimeout": False, "DRADeviceBindingConditions": False}
+    handle = Handle(Services("1.36", cache_of(), feature_gates=gates), "default-scheduler")
+    make = v1_36.PLUGINS["DynamicResources"].make
+    make(None, handle)
+    with pytest.raises(ConfigError) as caught:
+        make(DynamicResourcesArgs(0, 10**9), handle)
+    assert str(caught.value) == (
+        "[filterTimeout: Forbidden: DRASchedulingFilterTimeout feature gate is disabled, bindingTimeout: Forbidden: "
+        "DRADeviceBindingConditions or DRAResourceClaimDeviceStatus feature gate is disabled]"
+    )
+
+
 def test_when_1_36_builds_plugins() -> None:
     """1.36 refuses to build NodeResourcesFit with such args; those of others it has checked before."""
     handle = Handle(Services("1.36", cache_of()), "default-scheduler")
