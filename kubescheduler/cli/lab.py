@@ -182,6 +182,7 @@ def start(name: str, folder: str) -> int:
       kubescheduler lab start 02-taints my-taints
       kubescheduler lab start taints my-taints
     """
+    import shlex
     from pathlib import Path
 
     from kubescheduler.lab.exercises.exercise_reading import shipped_exercise, start_exercise
@@ -190,7 +191,7 @@ def start(name: str, folder: str) -> int:
     files = start_exercise(exercise, Path(folder))
     click.echo(f"{exercise.title}: {', '.join(files)}")
     click.echo(f"Read {folder}/task.md, change {', '.join(one.file for one in exercise.edit)}, then:")
-    click.echo(f"  kubescheduler lab check {folder}")
+    click.echo(f"  kubescheduler lab check {shlex.quote(folder)}")
     return 0
 
 

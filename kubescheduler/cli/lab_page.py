@@ -61,6 +61,11 @@ class PageOptions(msgspec.Struct, frozen=True):
             )
         return place
 
+    def check_class(self) -> None:
+        """Raises InputError for a folder that is not there; students' folders may come later."""
+        if self.class_folder is not None and not Path(self.class_folder).is_dir():
+            raise InputError(f"--class {self.class_folder}: there is no such folder")
+
 
 def serve_page(
     cluster: Sequence[ClusterPlace],
@@ -71,7 +76,7 @@ def serve_page(
 ) -> int:
     """Reads what the command line names, and serves it until a signal ends it. Raises InputError with every fault."""
     check_standard_input(cluster, pod_files)
-    place, start = both(options.listening, partial(_start, cluster, pod_files, engine, exercise))
+    place, start = both(options.listening, partial(_start, cluster, pod_files, engine, exercise), options.check_class)
     board = None if options.class_folder is None else ClassBoard(Path(options.class_folder))
     lab = LabParts(
         code=SceneCode(VERBS, SceneOpenings(start, lambda: Scene(bundled_state()), exercise_scene), unexpected_problem),

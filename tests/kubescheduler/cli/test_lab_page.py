@@ -25,6 +25,7 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
     "other machines without a token": (("lab", "--listen", "0.0.0.0:0"), "--token"),
     "a short token": (("lab", "--token", "short"), "at least 16"),
     "a token that an address cannot hold": (("lab", "--token", "a token with spaces"), "at least 16"),
+    "a class that there is not": (("lab", "--class", "clas"), "--class clas: there is no such folder"),
     "an empty token": (("lab", "--token", ""), "it is empty"),
     "an option that there is not": (("lab", "--port", "1"), "--port"),
     "a file that is a sub-command's name": (("lab", "./list"), "list"),
@@ -42,9 +43,9 @@ def test_what_is_refused(kubescheduler: Run, folder: Path, command: tuple[str, .
 def test_everything_wrong_at_once(kubescheduler: Run, folder: Path) -> None:
     """One run says all of it."""
     (folder / "broken.yaml").write_text("kind: Node\nmetadata: {name: 7}\n")
-    found = kubescheduler("lab", "broken.yaml", "--algorithm-provider", "None", "--listen", "8080")
+    found = kubescheduler("lab", "broken.yaml", "--algorithm-provider", "None", "--listen", "8080", "--class", "clas")
     assert found.status == 2
-    for text in ("broken.yaml", "None", "ADDR:PORT"):
+    for text in ("broken.yaml", "None", "ADDR:PORT", "--class clas"):
         assert text in found.err
 
 
