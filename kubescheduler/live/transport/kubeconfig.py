@@ -23,7 +23,7 @@ import msgspec
 from clusterstate.errors import ConfigError, DecodeError
 from kubecel.api_names import go_quote
 from kubescheduler.sources.files import UNREADABLE, read_file, why_unreadable
-from kubescheduler.sources.untrusted import TooLongError
+from kubescheduler.sources.untrusted import TooLongError, json_text
 from kubescheduler.sources.yaml_stream import parse_yaml
 
 GROUP = "client.authentication.k8s.io"
@@ -302,7 +302,9 @@ def _entries(document: dict[str, Any], key: str, path: str) -> dict[str, Any]:
     for index, one in enumerate(given):
         place = f"invalid configuration: {path}: {key}[{index}]"
         if not isinstance(one, dict) or not isinstance(one.get("name"), str):
-            problems.append(f"{place}: must be an object with a name")
+            read = one.get("name") if isinstance(one, dict) else None
+            quotes = "" if read is None else f", in quotes: without them this one is read as {json_text(read)}"
+            problems.append(f"{place}: must be an object with a name{quotes}")
             continue
         if one["name"] in entries:
             problems.append(f'{place}: duplicate name "{one["name"]}" in list')

@@ -101,6 +101,11 @@ def test_entries_that_cannot_be_used(
         pytest.param(
             {"users": [3, {"user": {}}]}, [f"users[{n}]: must be an object with a name" for n in (0, 1)], id="no"
         ),
+        pytest.param(
+            {"users": [{"name": 7, "user": {}}]},
+            ["users[0]: must be an object with a name, in quotes: without them this one is read as 7"],
+            id="a number",
+        ),
         pytest.param({"users": [{"name": "u"}] * 2}, ['users[1]: duplicate name "u" in list'], id="twice"),
         pytest.param({"users": None}, ['user "u" was not found for context "x"'], id="no such user"),
         pytest.param({"clusters": []}, ['cluster "c" was not found for context "x"'], id="no such cluster"),
