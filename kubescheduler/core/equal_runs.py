@@ -182,7 +182,8 @@ def ready_run(
     common with the others. scoring: the rules that score pods of a class; None: one by one.
     """
     first = pods[0]
-    if not can_run(algorithm) or len(pods) < FEWEST or not asks_for_a_node(first) or _leaves_room(cache, first):
+    worth = len(pods) >= FEWEST and cache.columns.listed_count and can_run(algorithm) and asks_for_a_node(first)
+    if not worth or _leaves_room(cache, first):
         return None
     _, listed = cache.columns.published
     snapshot, log = cache.snapshot(), cache.columns.log
