@@ -25,12 +25,12 @@ from kubescheduler.core.extender_calls import SeenNodes
 from kubescheduler.core.filter_results import NO_VALUES, RowValues
 from kubescheduler.core.nominated import (
     Found,
+    KeptJudgements,
     NominatedJudgement,
     NominatedRefusals,
     apart_from,
     judge,
     judged_one_by_one,
-    judgements_of,
 )
 from kubescheduler.core.pod_classes import CheckState, ClassState, ScoreState
 from kubescheduler.core.status import Code
@@ -116,7 +116,9 @@ class Filtering(msgspec.Struct, frozen=True, eq=False):
 
     def remembered_refusals(self, rows: Mask) -> NominatedRefusals | None:
         """The rows that fail so, from what is remembered of the class; None: nothing can be."""
-        kept = judgements_of(self.state, self.cache)
+        if self.state.judgements is None:
+            self.state.judgements = KeptJudgements(self.cache)
+        kept: KeptJudgements = self.state.judgements
         return kept.judge(self.pod, self.state.info, self.checks(), rows, every=self.all_run)
 
     def judge(self, there: Snapshot, checks: Sequence[FitPredicate]) -> NominatedJudgement:

@@ -16,7 +16,6 @@ from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import PodChange, Snapshot
 from clusterstate.volumes.claims import has_claims
 from kubescheduler.core.filter_results import NO_VALUES, RowValues, row_values
-from kubescheduler.core.pod_classes import ClassState
 from kubescheduler.core.status import Code
 from predicates.types import FitPredicate, NodeError, Verdict, failing, unresolvable
 
@@ -303,11 +302,3 @@ class KeptJudgements:
         (at,) = ((which > 0) & rows).nonzero()
         numbers = which[at]
         return NominatedRefusals(RowValues(at, numbers, self._found), RowValues(at, numbers, self._codes))
-
-
-def judgements_of(state: ClassState, cache: ClusterCache) -> KeptJudgements:
-    """What is remembered for pods of one class."""
-    if state.judgements is None:
-        state.judgements = KeptJudgements(cache)
-    kept: KeptJudgements = state.judgements
-    return kept

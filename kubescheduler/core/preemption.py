@@ -17,7 +17,6 @@ import numpy as np
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray, Mask
-from clusterstate.hypothetical import PodsByImportance
 from clusterstate.objects import Pod
 from kubescheduler.core.algorithm import joined
 from kubescheduler.core.decision import Decision
@@ -90,8 +89,9 @@ class CandidateSampling(msgspec.Struct, frozen=True, eq=False):
             return candidates
         wanted = min(len(rows), max(len(rows) * self.percentage // 100, self.absolute))
         met = np.roll(rows, -self.start(len(rows)))
-        met = met[candidates.kinds[met] != NOWHERE]
-        violates: Mask = candidates.of_kinds.violations[candidates.kinds[met]] > 0
+        kinds = candidates.costs.kinds
+        met = met[kinds[met] != NOWHERE]
+        violates: Mask = candidates.costs.of_kinds.violations[kinds[met]] > 0
         enough = np.flatnonzero((np.cumsum(~violates) > 0) & (np.arange(1, len(met) + 1) >= wanted))
         if len(enough):
             end = int(enough[0]) + 1
@@ -172,7 +172,7 @@ def picked(pod: Pod, candidates: Mapping[str, Victims], pick: NodePick, cache: C
     chosen: Sequence[str]
     names: Callable[[Mask], list[str]]
     if isinstance(candidates, Candidates):
-        costs, names = candidates.costs(), candidates.listed
+        costs, names = candidates.costs, candidates.listed
         chosen = NodeNames(candidates.names, pick(costs), cache.columns.rows_by_name)
     else:
         costs, names = costs_of(candidates), functools.partial(listed, candidates)
@@ -201,20 +201,14 @@ def _nobody(search: Search, rows: Mask) -> str:
 def _refusals(search: Search, rows: IntArray) -> Counter[str]:
     """Reason → on how many of the rows it stands in the way when all lower pods have left."""
     attempt = search.attempt()
-    lower = _lower(search.pod, attempt.roster, rows).any(axis=0)
+    lower = attempt.lower(rows).any(axis=0)
     counts = Counter({NO_VICTIMS: int((~lower).sum())})
     for tried, trial in trials(attempt, rows[lower]) if lower.any() else ():
-        leaving = _lower(search.pod, attempt.roster, tried)
+        leaving = attempt.lower(tried)
         for place in np.flatnonzero(leaving.any(axis=1)).tolist():
             trial.take_away(place, leaving[place])
         counts.update(trial.refusals())
     return counts
-
-
-def _lower(pod: Pod, roster: PodsByImportance, rows: IntArray) -> Mask:
-    """(K, n) bool, the places with a pod of lower priority."""
-    lower: Mask = (roster.codes[:, rows] > 0) & (roster.priorities[:, rows] < pod.priority)
-    return lower
 
 
 # --- extenders ---------------------------------------------------------------------------------

@@ -313,19 +313,12 @@ class Candidates(Mapping[str, Victims]):
     """Row → name."""
     row_of: Mapping[str, int]
     """Name → row in the cluster as it is when somebody looks: the row may be another node's than it was."""
-    kinds: IntArray
-    """(N,) for each row the column of its kind below, NOWHERE where the pod would not fit; nodes of a kind lose
-    pods at the same places."""
-    nodes: IntArray
-    """(k,) how many nodes each kind has."""
+    costs: Costs
+    """What each row costs. The columns below are its kinds: nodes of a kind lose pods at the same places."""
     victims: Mask
     """(K, k) bool, the places of the roster that leave."""
     protected: Mask
     """(K, k) bool, the places of the roster that a budget protects."""
-    of_kinds: KindCosts
-    """What each kind costs."""
-    starts: Floats
-    """(N,) the earliest start among the victims of the highest priority; any number where the pod would not fit."""
     pods: Sequence[Sequence[Pod]]
     """Row → its pods by place."""
     by_importance: bool = False
@@ -338,10 +331,10 @@ class Candidates(Mapping[str, Victims]):
     @property
     def rows(self) -> IntArray:
         """(n,) the nodes, in the order in which they are listed."""
-        return (self.kinds != NOWHERE).nonzero()[0] if self.order is None else self.order
+        return (self.costs.kinds != NOWHERE).nonzero()[0] if self.order is None else self.order
 
     def __len__(self) -> int:
-        return int(self.nodes.sum())
+        return int(self.costs.nodes.sum())
 
     def __iter__(self) -> Iterator[str]:
         return (self.names[row] for row in self.rows.tolist())
@@ -353,7 +346,7 @@ class Candidates(Mapping[str, Victims]):
                 row = self.names.index(name)
             except ValueError:
                 raise KeyError(name) from None
-        kind = int(self.kinds[row])
+        kind = int(self.costs.kinds[row])
         if kind == NOWHERE:
             raise KeyError(name)
         return self._victims(kind, row)
@@ -374,19 +367,16 @@ class Candidates(Mapping[str, Victims]):
 
     def only(self, rows: IntArray) -> Candidates:
         """Some of them, in that order."""
-        kinds = np.full(len(self.kinds), NOWHERE)
-        kinds[rows] = self.kinds[rows]
-        return attrs.evolve(self, kinds=kinds, nodes=nodes_of_kinds(kinds, len(self.nodes)), order=rows)
+        kinds = np.full(len(self.costs.kinds), NOWHERE)
+        kinds[rows] = self.costs.kinds[rows]
+        nodes = nodes_of_kinds(kinds, len(self.costs.nodes))
+        return attrs.evolve(self, costs=msgspec.structs.replace(self.costs, kinds=kinds, nodes=nodes), order=rows)
 
     def without_needless(self) -> tuple[Candidates, list[str]]:
         """(those that need victims, the names of those that need none, sorted)."""
-        needless = self.of_kinds.count == 0
-        if not self.nodes[needless].any():
+        needless = self.costs.of_kinds.count == 0
+        if not self.costs.nodes[needless].any():
             return self, []
         rows = self.rows
-        none = needless[self.kinds[rows]]
+        none = needless[self.costs.kinds[rows]]
         return self.only(rows[~none]), sorted(self.names[row] for row in rows[none].tolist())
-
-    def costs(self) -> Costs:
-        """What each row costs."""
-        return Costs(self.kinds, self.nodes, self.of_kinds, self.starts)

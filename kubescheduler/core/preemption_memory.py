@@ -16,6 +16,7 @@ from kubescheduler.core.pod_classes import ClassState
 from kubescheduler.core.preemption_choice import (
     NOWHERE,
     Candidates,
+    Costs,
     KindCosts,
     costs_of_kinds,
     earliest_starts,
@@ -112,12 +113,9 @@ class KeptVictims:
         return Candidates(
             names=self._cache.columns.published[0],
             row_of=self._cache.columns.row_of,
-            kinds=kinds,
-            nodes=nodes_of_kinds(kinds, len(self._table)),
+            costs=Costs(kinds, nodes_of_kinds(kinds, len(self._table)), self._table.costs, self._starts.view.copy()),
             victims=self._table.victims,
             protected=self._table.protected,
-            of_kinds=self._table.costs,
-            starts=self._starts.view.copy(),
             pods=self._roster.pods.copy(),
             by_importance=rules.by_importance,
         )

@@ -35,6 +35,11 @@ class PreemptionAttempt(msgspec.Struct, frozen=True, eq=False):
         """The same pod, tried by these predicates."""
         return PreemptionAttempt(self.pod, self.info, predicates, self.cache, self.roster)
 
+    def lower(self, rows: IntArray) -> Mask:
+        """(K, n) bool, the places of rows with a pod of lower priority."""
+        out: Mask = (self.roster.codes[:, rows] > 0) & (self.roster.priorities[:, rows] < self.pod.priority)
+        return out
+
 
 class BatchTrial:
     """Rows with places of the roster emptied, all in one go; for predicates that look at nothing but the row.
@@ -185,8 +190,7 @@ def find_victims(attempt: PreemptionAttempt, part: Part, rules: PreemptionRules)
     before the others, and stays if the pod still fits. Upstream: 1.16 selectVictimsOnNode.
     """
     roster, (rows, trial) = attempt.roster, part
-    codes = roster.codes[:, rows]
-    victims = (codes > 0) & (roster.priorities[:, rows] < attempt.pod.priority)
+    victims = attempt.lower(rows)
     lower: Mask = np.asarray(victims.any(axis=0)) if rules.lower_only else np.ones(len(rows), np.bool_)
     places = np.flatnonzero(victims.any(axis=1)).tolist()
     for place in places:

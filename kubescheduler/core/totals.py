@@ -586,11 +586,6 @@ class SharedTotals:
         self._position = log.position
         return True
 
-    def _note_looked_at(self, log: ChangeLog) -> None:
-        """Verdicts that follow from the amounts on rows are as they were."""
-        for check in self._row_checks:
-            check.position = log.position
-
     def _changed(self, log: ChangeLog) -> list[int] | None:
         """The rows whose pods have changed; None: too many."""
         recent = log.since(self._position) if log.position - self._position <= MANY else None
@@ -677,7 +672,8 @@ class SharedTotals:
         """The rows that have come to fit or no longer do; None: too many, or a check errs. passes: row → whether it
         passes now the checks that look at one row alone, of those that have changed."""
         if self._stand_as_seen() and not self._refuse_any(passes):
-            self._note_looked_at(log)
+            for check in self._row_checks:  # they follow from the amounts on rows, and are as they were
+                check.position = log.position
             if not (pods_changed and _far_checks_changed(state, log)):
                 return NO_NUMBERS
         state.check(snapshot, log, listed)

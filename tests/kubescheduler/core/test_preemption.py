@@ -263,7 +263,7 @@ def test_trying_many_nodes_at_once_is_trying_each(pods: list[Any], cpu: int, pri
         n: [p.key for p in v.pods] for n, v in one_by_one.items()
     }
     if at_once:
-        assert pick_1_16(at_once.costs()).tolist() == pick_1_16(one_by_one.costs()).tolist()
+        assert pick_1_16(at_once.costs).tolist() == pick_1_16(one_by_one.costs).tolist()
 
 
 @given(PODS, st.integers(500, 4000))

@@ -120,7 +120,7 @@ def test_nodes_that_are_alike_are_tried_once() -> None:
     attempt = attempt_of("1.36", cache, make_pod("in", priority=5))
     candidates = find_candidates(attempt, np.ones(4, np.bool_), PREEMPTION_1_16)
     assert len(candidates.victims[0]) == 2
-    assert candidates.kinds.tolist() == [0, 0, 0, 1]
+    assert candidates.costs.kinds.tolist() == [0, 0, 0, 1]
 
 
 # --- candidates and their costs ------------------------------------------------------------------
@@ -140,12 +140,14 @@ def candidates(victims: list[list[bool]], protected: list[list[bool]], **fields:
     given: dict[str, Any] = {
         "names": ("n0", "n1", "n2", "n3"),
         "row_of": {"n2": 0, "n0": 7, "n3": 3, "n9": 8},
-        "kinds": kinds,
-        "nodes": nodes_of_kinds(kinds, 2),
+        "costs": Costs(
+            kinds,
+            nodes_of_kinds(kinds, 2),
+            costs_of_kinds(leaving, kept, priorities, by_importance=important),
+            earliest_starts(leaving[:, kinds], STARTS),
+        ),
         "victims": leaving,
         "protected": kept,
-        "of_kinds": costs_of_kinds(leaving, kept, priorities, by_importance=important),
-        "starts": earliest_starts(leaving[:, kinds], STARTS),
         "pods": [PODS] * 4,
     }
     return Candidates(**given | fields)
@@ -196,29 +198,29 @@ def test_only_some() -> None:
     assert list(some) == ["n2", "n0"]
     assert len(some) == 2
     assert some["n0"].pods == SOME["n0"].pods
-    assert pick_1_16(some.costs()).tolist() == [True, False, False, False]
+    assert pick_1_16(some.costs).tolist() == [True, False, False, False]
     with pytest.raises(KeyError):
         some["n1"]
 
 
 def test_costs() -> None:
     """Violations, the first victim's priority, sums, counts; a protected victim is the first."""
-    costs = SOME.costs().of_kinds
+    costs = SOME.costs.of_kinds
     assert costs.violations.tolist() == [0, 1]
     assert costs.first.tolist() == [5, 1]
     assert costs.total.tolist() == [6 + 2 * 2**31, 9 + 3 * 2**31]
     assert costs.count.tolist() == [2, 3]
-    assert SOME.costs().starts.tolist()[:3] == [10.0, 20.0, 5.0]
+    assert SOME.costs.starts.tolist()[:3] == [10.0, 20.0, 5.0]
     important = candidates(
         [[True, False, True], [True] * 3], [[False, True, False], [False, False, True]], by_importance=True
     )
-    assert important.costs().of_kinds.first.tolist() == [5, 5]
+    assert important.costs.of_kinds.first.tolist() == [5, 5]
 
 
 def test_without_victims() -> None:
     """They cost nothing, and 1.16 takes such nodes before all others."""
     free = candidates([[False] * 3, [True, False, False]], [[False] * 3] * 2)
-    costs = free.costs()
+    costs = free.costs
     assert (costs.of_kinds.count.tolist(), costs.of_kinds.total.tolist()) == ([0, 1], [0, 5 + 2**31])
     assert pick_1_16(costs).tolist() == [True, True, False, False]
     some, needless = free.without_needless()

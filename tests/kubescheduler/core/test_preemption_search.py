@@ -15,7 +15,7 @@ from clusterstate.cache import ClusterCache
 from clusterstate.hypothetical import PodsByImportance
 from clusterstate.objects import LabelSelector, ObjectMeta, Pod, PodCondition, PodDisruptionBudget, Requirement
 from kubescheduler.core.preemption import CandidateSampling
-from kubescheduler.core.preemption_choice import NOWHERE, Candidates, costs_of_kinds, nodes_of_kinds
+from kubescheduler.core.preemption_choice import NOWHERE, Candidates, Costs, costs_of_kinds, nodes_of_kinds
 from kubescheduler.core.preemption_rules import (
     PREEMPTION_1_20,
     PREEMPTION_1_36,
@@ -298,12 +298,14 @@ def candidates(violating: str) -> Candidates:
     return Candidates(
         names=tuple(f"n{row}" for row in range(len(violating))),
         row_of={},
-        kinds=kinds,
-        nodes=nodes_of_kinds(kinds, size),
+        costs=Costs(
+            kinds,
+            nodes_of_kinds(kinds, size),
+            costs_of_kinds(victims, protected, priorities, by_importance=False),
+            np.zeros(size),
+        ),
         victims=victims,
         protected=protected,
-        of_kinds=costs_of_kinds(victims, protected, priorities, by_importance=False),
-        starts=np.zeros(size),
         pods=[[make_pod("p")] for _ in violating],
     )
 
@@ -329,7 +331,7 @@ def test_sampled_candidates(sorts: str, percentage: int, absolute: int, start: i
     found = sampling.sample(candidates(sorts), np.arange(len(sorts)))
     assert found.rows.tolist() == expected
     assert list(found) == [f"n{row}" for row in expected]
-    assert [row for row, kind in enumerate(found.kinds.tolist()) if kind == row] == sorted(expected)
+    assert [row for row, kind in enumerate(found.costs.kinds.tolist()) if kind == row] == sorted(expected)
 
 
 def test_nowhere_to_look() -> None:
