@@ -68,8 +68,8 @@ def exit_status(failed: Iterable[tuple[str, str]], *, fine: bool) -> int:
         named = ", ".join(dict.fromkeys(names[:NAMED]))
         more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
         click.echo(f"error: no decision on {shown(named)}{more}: {shown(text)}", err=True)
-    if len(pods) > SHOWN:
-        click.echo(f"error: {len(pods) - SHOWN} more errors ended attempts", err=True)
+    if (left := len(pods) - SHOWN) > 0:
+        click.echo(f"error: {left} more error{'s' * (left > 1)} ended attempts", err=True)
     return 2 if pods else int(not fine)
 
 
