@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.pages.lab_page import MILLISECONDS, LabPages, Page, RunningLab, settled, show_screen
+from tests.support.pages.lab_page import MILLISECONDS, QUIET, LabPages, Page, RunningLab, settled, show_screen
 
 
 def changed(lab: RunningLab, pages: LabPages) -> tuple[Page, dict[str, Any]]:
@@ -187,3 +187,22 @@ def test_an_address_of_nothing_begins_all_the_same(more: str, said: str, lab: Ru
     settled(page)
     assert page.get_by_text("A small shop").count() == 1
     assert more not in page.url
+
+
+def test_a_duplicated_tab_takes_no_answers_away(lab: RunningLab, lab_pages: LabPages, browser: Any) -> None:
+    """A browser copies what a tab has stored, so that both show one scene: the first is answered as before."""
+    page = lab_pages.opened(lab)
+    stored = page.evaluate("JSON.stringify(Object.entries(sessionStorage))")
+    context = browser.new_context(**QUIET)
+    context.add_init_script(f"for (const [key, value] of {stored}) sessionStorage.setItem(key, value)")
+    copy = context.new_page()
+    lab_pages.watch(copy, lab.origin)
+    copy.goto(f"{lab.origin}/#screen=why")
+    copy.wait_for_selector("main#main h2")
+    settled(copy)
+    for name in ("wq6rb", "train-1"):
+        show_screen(page, "Why")
+        page.locator(".pod-choice", has_text=name).click()
+        page.locator("main h2", has_text=name).wait_for()
+        settled(page)
+    context.close()

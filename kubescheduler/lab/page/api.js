@@ -5,9 +5,11 @@ import { announce, busy, connection, connectionProblems, moment, soon, state, ta
 import { batch, useEffect, useRef, useState } from "./ui.js";
 
 let transport = null;
-// Larger than any number that this tab used before a reload: the server remembers those.
-const FIRST = Date.now();
+// Slots are this page's own: a tab that was duplicated, or is loaded again, has the same scene, whose server remembers
+// the numbers that another page used.
+const PAGE = Math.random().toString(36).slice(2);
 const serials = new Map();
+const numbers = new Map();
 const underWay = new Map();
 
 export function connect(link) {
@@ -42,8 +44,9 @@ export async function ask(verb, params = {}, { slot = null } = {}) {
   let controller;
   if (!UNKEPT.has(verb)) note(verb, params);
   if (slot) {
-    body.ask = slot;
-    body.serial = (serials.get(slot) ?? FIRST) + 1;
+    if (!numbers.has(slot)) numbers.set(slot, numbers.size);
+    body.ask = `${PAGE} ${numbers.get(slot)}`;
+    body.serial = (serials.get(slot) ?? 0) + 1;
     serials.set(slot, body.serial);
     underWay.get(slot)?.abort();
     underWay.set(slot, (controller = new AbortController()));
