@@ -192,7 +192,7 @@ NODE = '{"apiVersion":"v1","kind":"Node","metadata":{"name":"n","name":"m"}}'
 POD = '{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[{"name":"c","name":"d"}]}}'
 JOB = (
     '{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"j"},"spec":{"completions":1,"completions":2,'
-    '"template":{"spec":{"containers":[{"name":"c"}],"restartPolicy":"Never"}}}}'
+    '"parallelism":2,"template":{"spec":{"containers":[{"name":"c"}],"restartPolicy":"Never"}}}}'
 )
 POD_YAML = (
     "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers:\n  - name: c\n    image: x\n    name: d\n"
