@@ -122,12 +122,12 @@ def tried_rows(found: Sequence[PodComparison], running: Collection[str] = ()) ->
     """The rows of the pods that some scheduler tried, as gates do not hold them back everywhere, and a note on the
     others. running: ``namespace/name`` of pods that are there in any case.
 
-    Raises InputError where none is left.
+    Raises InputError where none was tried.
     """
     held = [not any(outcome.tried for outcome in each.outcomes) for each in found]
-    texts = [(each.pod, each.outcomes[-1].message if gone else "") for each, gone in zip(found, held, strict=True)]
-    notes = _left_out(texts)
-    return [at for at, (key, text) in enumerate(texts) if not text or key in running], notes
+    gone = [no and (all(held) or each.pod not in running) for each, no in zip(found, held, strict=True)]
+    texts = [(each.pod, each.outcomes[-1].message if out else "") for each, out in zip(found, gone, strict=True)]
+    return [at for at, out in enumerate(gone) if not out], _left_out(texts)
 
 
 def _left_out(texts: Iterable[tuple[str, str]]) -> tuple[str, ...]:

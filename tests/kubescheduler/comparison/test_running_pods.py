@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterstate.errors import ConfigError
+from clusterstate.errors import ConfigError, InputError
 from clusterstate.objects import Container, ContainerPort, NodeSelectorTerm, OwnerReference, Pod, Requirement
 from clusterstate.selectors.pod_owners import MIRROR
 from kubescheduler.comparison.comparing import compare
+from kubescheduler.comparison.outcomes import Outcome, PodComparison
 from kubescheduler.comparison.running_pods import renewed, running_pods, stays
-from kubescheduler.comparison.tracks import Run
+from kubescheduler.comparison.tracks import Run, tried_rows
 from kubescheduler.engine.spec import EngineSpec, cache_for
 from tests.support.comparisons import GIB, node, pod
 from tests.support.devices import allocated, gpu, make_slice, pod_with, users
@@ -226,3 +227,24 @@ def test_those_that_stay_are_told_of() -> None:
         running_pods(SHOP, "metadata.name in (agent-x)")
     with pytest.raises(ConfigError, match="no pod runs in the cluster"):
         running_pods([node("n1"), pod("waits")], "all")
+
+
+HELD = Outcome(None, message="waiting for scheduling gates: [a]", tried=False)
+TRIED = Outcome("n1")
+
+
+def test_pods_that_gates_hold_back() -> None:
+    """They are left out with a note where both hold them back, but for those that run: they stay, and no note is on
+    them."""
+    found = [
+        PodComparison(key, outcomes, ())
+        for key, outcomes in (("a/x", (HELD, HELD)), ("a/y", (HELD, TRIED)), ("a/runs", (HELD, HELD)))
+    ]
+    note = "left out: a/x, which no scheduler here tries: waiting for scheduling gates: [a]"
+    assert tried_rows(found, {"a/runs"}) == ([1, 2], (note,))
+
+
+def test_nothing_that_is_tried() -> None:
+    """That is no answer, whether they run or not."""
+    with pytest.raises(InputError, match="there is no pod to compare"):
+        tried_rows([PodComparison("a/runs", (HELD, HELD), ())], {"a/runs"})
