@@ -373,7 +373,7 @@ def parsed_documents(source: str, data: bytes | str, notes: list[str] | None) ->
             yield reader.read(loader.get_node())
             repeats = repeats or reader.repeats
     except yaml.MarkedYAMLError as error:
-        raise DecodeError(f"{source}: {_position(error)}") from None
+        raise DecodeError(f"{source}: {_position(error, data)}") from None
     except (yaml.YAMLError, ValueError) as error:
         raise DecodeError(f"{source}: {_one_line(error)}") from None
     except RecursionError:
@@ -427,13 +427,24 @@ def _one_line(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
-def _position(error: Any) -> str:
+_TABS = re.compile(r"found (?:a tab character|character .*that cannot start any token)")
+"""What libyaml says of a tab where it wants spaces, the latter of other characters too."""
+
+
+def _position(error: Any, data: bytes | str) -> str:
     mark = error.problem_mark or error.context_mark
     if error.problem == "exceeded maximum nesting depth":
         # libyaml looks ahead of the nodes that it gives, and from 0.2.6 on counts itself how deep that is.
         return f"{_place(mark)}: nested too deeply: {exceeded('depth')}"
+    if _TABS.match(error.problem or "") and _character(data, mark) == "\t":
+        return f"{_place(mark)}: a tab in the indentation; YAML takes only spaces there"
     text = ", ".join(part for part in (error.context, error.problem) if part)
     return f"{_place(mark)}: {text}" if mark else text
+
+
+def _character(data: bytes | str, mark: Any) -> str:
+    text = data if isinstance(data, str) else data.decode(errors="replace")
+    return text.removeprefix("\ufeff")[mark.index : mark.index + 1]
 
 
 def _place(mark: Any) -> str:

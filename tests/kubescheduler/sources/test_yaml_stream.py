@@ -420,6 +420,24 @@ def test_what_is_unusual_is_declined(text: bytes) -> None:
     assert read_blocks(text) is None
 
 
+@pytest.mark.parametrize(
+    ("text", "at"),
+    [
+        ("a:\n\tb: 1\n", "line 2, column 1"),
+        ("a:\n  b: 1\n\tc: 2\n", "line 3, column 1"),
+        ("\ufeffé:\n  b: 1\n  \tc: 2\n", "line 3, column 3"),
+        ("a: |\n\tb\n", "line 2, column 1"),
+    ],
+)
+def test_tab_in_the_indentation_is_said(text: str, at: str) -> None:
+    """Not that some character cannot start a token; other characters are still told so."""
+    for data in (text, text.encode()):
+        with pytest.raises(DecodeError, match=f"{at}: a tab in the indentation; YAML takes only spaces there"):
+            parse_yaml("x", data)
+    with pytest.raises(DecodeError, match="found character that cannot start any token"):
+        parse_yaml("x", "a: @b\n")
+
+
 @pytest.mark.parametrize("piece", [b" ", b"- ", b"a:", b"'", b'"', b"\\", b":", b"a: '", b"a #", b"\n"])
 def test_long_lines_take_no_time(piece: bytes) -> None:
     """A megabyte of anything is read or declined at once: no pattern looks at a line again and again."""
