@@ -401,7 +401,10 @@ class AskedVerbs(msgspec.Struct, frozen=True):
             return answer_bytes({**answer, "version": session.process.version})
         act = partial(session.process.ask, verb, asked.asked)
         work = Work(act, asked.slot, asked.serial, reads=verb not in CHANGING)
-        return await self._done(session, work, request)
+        body = await self._done(session, work, request)
+        if verb in CHANGING and len(session.listeners) > 1:  # the tab was duplicated: its pages have one scene
+            session.tell({"version": session.process.version, "what": "changed"})
+        return body
 
     async def _open(self, request: Request, asked: PageRequest) -> bytes:
         session = LabSession(self.limits, self.processes.new())

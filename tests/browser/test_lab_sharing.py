@@ -190,7 +190,8 @@ def test_an_address_of_nothing_begins_all_the_same(more: str, said: str, lab: Ru
 
 
 def test_a_duplicated_tab_takes_no_answers_away(lab: RunningLab, lab_pages: LabPages, browser: Any) -> None:
-    """A browser copies what a tab has stored, so that both show one scene: the first is answered as before."""
+    """A browser copies what a tab has stored, so that both show one scene: the first is answered as before, and
+    the copy follows it."""
     page = lab_pages.opened(lab)
     stored = page.evaluate("JSON.stringify(Object.entries(sessionStorage))")
     context = browser.new_context(**QUIET)
@@ -205,4 +206,5 @@ def test_a_duplicated_tab_takes_no_answers_away(lab: RunningLab, lab_pages: LabP
         page.locator(".pod-choice", has_text=name).click()
         page.locator("main h2", has_text=name).wait_for()
         settled(page)
+        copy.locator("main h2", has_text=name).wait_for()
     context.close()

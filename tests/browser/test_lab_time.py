@@ -60,3 +60,16 @@ def test_each_pod_is_in_one_queue(lab: RunningLab, lab_pages: LabPages) -> None:
     counts = page.locator(".at-now .count").all_inner_texts()
     assert sum(map(int, counts)) == 2
     assert "2 wait" in page.locator("main").inner_text()
+
+
+def test_what_comes_outlives_a_reload(page: Page) -> None:
+    """The workload that ran, and what was typed after it."""
+    before = page.get_by_role("main").get_by_role("status").first.inner_text()
+    page.get_by_label("End after, seconds").fill("400")
+    page.reload()
+    page.wait_for_selector(".scrubber")
+    settled(page)
+    assert page.get_by_role("main").get_by_role("status").first.inner_text() == before
+    page.locator(".what-comes > summary").click()
+    page.locator(".what-comes .cm-line", has_text="name: nightly").wait_for()
+    assert page.get_by_label("End after, seconds").input_value() == "400"

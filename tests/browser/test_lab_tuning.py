@@ -116,6 +116,28 @@ def test_an_argument_within_another(page: Page) -> None:
     assert field.input_value() == "MostAllocated"
 
 
+def test_arguments_that_are_only_taken_together(page: Page) -> None:
+    """A type of scoring strategy that needs a shape stays in its field when it is refused, and is kept with the shape;
+    back to another type likewise."""
+    page.locator(".arguments details", has_text="NodeResourcesFit").locator("summary").click()
+    fields = page.locator(".arguments label.field")
+    kind = fields.filter(has_text="scoringStrategy.type").locator("select")
+    shape = fields.filter(has_text="requestedToCapacityRatio.shape").locator("textarea")
+    for chosen, points in (
+        ("RequestedToCapacityRatio", '[{"utilization": 0, "score": 0}, {"utilization": 100, "score": 10}]'),
+        ("MostAllocated", ""),
+    ):
+        kind.select_option(chosen)
+        page.get_by_text("not kept; it is tried again together with the next argument").wait_for()
+        assert kind.input_value() == chosen
+        shape.fill(points)
+        shape.press("Tab")
+        page.locator(".tune-text .cm-line", has_text=f"type: {chosen}").wait_for()
+        settled(page)
+        assert page.get_by_text("not kept; it is tried again").count() == 0
+        assert (kind.input_value(), bool(shape.input_value())) == (chosen, bool(points))
+
+
 def test_an_argument_that_is_being_typed(page: Page) -> None:
     """Answers to what was said before do not change it, nor what else is drawn anew meanwhile."""
     page.locator(".arguments details", has_text="InterPodAffinity").locator("summary").click()

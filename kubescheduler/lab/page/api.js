@@ -198,10 +198,9 @@ export async function open(from) {
   return opened;
 }
 
-// Follows changes that come from elsewhere (a plugin's file was saved); gives what ends it.
-export function follow(heard) {
+// Follows changes that come from elsewhere (a plugin's file was saved, the tab was duplicated); gives what ends it.
+export function follow() {
   return transport.events(tab.value, async (event) => {
-    heard?.(event);
     if (event.what === "gone") return void (connection.value = "dropped");
     if (event.version !== version.value) await refresh().catch(() => {});
   });

@@ -1,26 +1,26 @@
-// What this browser tab needs to open its scene again when the server has dropped it; it outlives a reload.
+// What this browser tab keeps over a reload.
+
+// The text that is kept under a name, which a new one replaces; null for none. Without storage nothing is kept.
+export function inTab(key, text = null) {
+  try {
+    if (text) sessionStorage.setItem(key, text);
+    return text ?? sessionStorage.getItem(key);
+  } catch {
+    return text;
+  }
+}
+
+// What the tab needs to open its scene again when the server has dropped it.
 
 const KEY = "lab-scene";
 
 // {tab, from: what it was opened from (null: a file), first: the version then, seen: the newest, share, shared: the
 // text of a link and the version that it is of, both null until there is one}
-let kept = read();
-
-function read() {
-  try {
-    return JSON.parse(sessionStorage.getItem(KEY));
-  } catch {
-    return null;
-  }
-}
+let kept = JSON.parse(inTab(KEY));
 
 function keep(next) {
   kept = next;
-  try {
-    sessionStorage.setItem(KEY, JSON.stringify(kept));
-  } catch {
-    // Without storage it is kept until the page is left.
-  }
+  inTab(KEY, JSON.stringify(kept));
 }
 
 export function keepOpened(tab, version, from) {

@@ -1,19 +1,11 @@
 // What the address says after #: which screen and side. The token and a shared scene are read once, and removed.
 
+import { inTab } from "./kept_scene.js";
 import { connection, screen, sideId } from "./store.js";
 import { effect } from "./ui.js";
 
 const TOKEN = "lab-token";
 const TAB = "lab-tab";
-
-function kept(key, value) {
-  try {
-    if (value) sessionStorage.setItem(key, value);
-    return value ?? sessionStorage.getItem(key);
-  } catch {
-    return value ?? null;
-  }
-}
 
 export function fragment() {
   return new URLSearchParams(location.hash.slice(1));
@@ -23,8 +15,8 @@ export function fragment() {
 export function opening() {
   const given = fragment();
   const found = {
-    token: kept(TOKEN, given.get("token")) ?? "",
-    tab: given.get("token") ? null : kept(TAB, null),
+    token: inTab(TOKEN, given.get("token")) ?? "",
+    tab: given.get("token") ? null : inTab(TAB),
     share: given.get("share"),
     exercise: given.get("exercise"),
   };
@@ -33,7 +25,7 @@ export function opening() {
 }
 
 export function keepTab(id) {
-  kept(TAB, id);
+  inTab(TAB, id);
 }
 
 function show(given) {

@@ -207,7 +207,7 @@ def extender_entries(found: Decision, scheduler: PodScheduler) -> list[dict[str,
     out = []
     for at, extender in enumerate(scheduler.algorithm.extenders):
         trace = traces[at] if at < len(traces) else None
-        out.append({**_request(extender, found.pod), **_answer(trace)})
+        out.append({**_request(extender, found.pod), **extender_answer(trace)})
     return out
 
 
@@ -230,15 +230,17 @@ def _request(extender: Extender, pod: Pod) -> dict[str, Any]:
     }
 
 
-def _answer(trace: ExtenderTrace | None) -> dict[str, Any]:
+def extender_answer(trace: ExtenderTrace | None) -> dict[str, Any]:
     if trace is None:
-        return {"answered": False, "failed": None, "unresolvable": None, "scores": None, "error": None}
-    scores = trace.scores
+        return {"refused": None, "refusedTotal": 0, "scores": None, "scoresTotal": 0, "error": None}
+    refused, scores = trace.failed, trace.scores
+    if refused is not None:
+        refused = {**refused, **(trace.unresolvable or {})}
     return {
-        "answered": trace.failed is not None or scores is not None,
-        "failed": None if trace.failed is None else dict(list(trace.failed.items())[:MOST_NODES]),
-        "unresolvable": None if trace.unresolvable is None else dict(list(trace.unresolvable.items())[:MOST_NODES]),
+        "refused": None if refused is None else dict(list(refused.items())[:MOST_NODES]),
+        "refusedTotal": len(refused or ()),
         "scores": None if scores is None else [{"node": node, "score": score} for node, score in scores[:MOST_NODES]],
+        "scoresTotal": len(scores or ()),
         "error": trace.filter_error or trace.prioritize_error,
     }
 

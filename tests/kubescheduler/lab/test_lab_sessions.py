@@ -70,6 +70,24 @@ def test_a_file_that_is_saved_is_told(tmp_path: Path) -> None:
             assert next_event(events) == {"version": 2, "what": "plugin", "problems": ["line 1: not good"]}
 
 
+def test_a_duplicated_tab_is_told_of_changes() -> None:
+    """Both pages have one scene; a page that is alone is not told of what it does itself."""
+
+    def edit(scene: PlainScene, _: Mapping[str, Any]) -> dict[str, Any]:
+        scene.version += 1
+        return {}
+
+    with lab_server({"edit": edit}) as server:
+        tab = server.opened()
+        with stream(server, tab) as first:
+            next_event(first)
+            server.ask("edit", tab=tab)
+            with stream(server, tab) as second:
+                assert next_event(second)["what"] == "hello"
+                server.ask("edit", tab=tab)
+                assert [next_event(each) for each in (first, second)] == [{"version": 3, "what": "changed"}] * 2
+
+
 def test_a_dropped_session_is_told() -> None:
     """Then its stream ends."""
     with lab_server({}, limits=ServerLimits(sessions=1)) as server, stream(server, server.opened()) as events:

@@ -4,8 +4,9 @@ import { live, useAnswer } from "../api.js";
 import { IconButton } from "../components/controls.js";
 import { Editor } from "../components/editor.js";
 import { Faults, Loading } from "../components/states.js";
-import { announce, side } from "../store.js";
-import { classes, html, useEffect, useRef, useSheet, useState } from "../ui.js";
+import { inTab } from "../kept_scene.js";
+import { announce, side, tab } from "../store.js";
+import { classes, html, useEffect, useLeaving, useRef, useSheet, useState } from "../ui.js";
 import { forkAt } from "../why/steps.js";
 import { LANES, Lanes, openWhy, seconds, Utilisation } from "./time/charts.js";
 
@@ -167,8 +168,11 @@ spec:
 `;
 
 function WhatComes({ asked, setAsked, open }) {
-  const [text, setText] = useState(asked.workload);
-  const [until, setUntil] = useState(asked.until ?? "");
+  const [{ text, until }, setTyped] = useState(kept.typed ?? { text: asked.workload, until: asked.until ?? "" });
+  const type = (more) => {
+    kept.typed = { text, until, ...more };
+    setTyped(kept.typed);
+  };
   const run = (event) => {
     event.preventDefault();
     setAsked({ workload: text.trim() ? text : "", until: Number(until) > 0 ? Number(until) : null });
@@ -181,13 +185,13 @@ function WhatComes({ asked, setAsked, open }) {
         Manifests of pods and controllers; annotations <code>kubescheduler/arrives-after</code> and <code>kubescheduler/duration</code> say
         when they come and how long they stay.
       </p>
-      <${Editor} label="Workload" value=${text} onInput=${setText} />
+      <${Editor} label="Workload" value=${text} onInput=${(text) => type({ text })} />
       <div class="actions">
         <label class="field until"><span>End after, seconds</span>
-          <input type="number" min="0" step="any" value=${until} onInput=${(event) => setUntil(event.target.value)} />
+          <input type="number" min="0" step="any" value=${until} onInput=${(event) => type({ until: event.target.value })} />
         </label>
         <button class="primary">Run</button>
-        ${text ? null : html`<button type="button" onClick=${() => setText(EXAMPLE)}>Begin with an example</button>`}
+        ${text ? null : html`<button type="button" onClick=${() => type({ text: EXAMPLE })}>Begin with an example</button>`}
       </div>
     </form>
   </details>`;
@@ -197,8 +201,12 @@ export const title = "Time";
 
 useSheet("style/time.css");
 
-// Kept while the page is open: the simulation is the same when one comes back to it.
+// The simulation, and what is typed for the next, are the same when one comes back to them, also after a reload.
+const KEY = "lab-time";
 const kept = { asked: { workload: "", until: null }, now: 0 };
+const before = JSON.parse(inTab(KEY));
+if (live() && before?.tab === tab.value) Object.assign(kept, before);
+
 
 function Run({ run, now, setNow }) {
   return html`
@@ -221,6 +229,7 @@ export default function Time() {
   const [asked, setAsked] = useState(kept.asked);
   const [now, setNow] = useState(kept.now);
   useEffect(() => void Object.assign(kept, { asked, now }), [asked, now]);
+  useLeaving(() => live() && inTab(KEY, JSON.stringify({ ...kept, tab: tab.value })));
   const { workload, until } = asked;
   const wanted = { side: id, ...(workload ? { workload } : {}), ...(until ? { until } : {}) };
   const known = useAnswer("time", wanted, { when: Boolean(id) });

@@ -19,6 +19,8 @@ function shown(field) {
   return field.type === "list" || field.type === "object" ? JSON.stringify(field.value, null, 2) : String(field.value);
 }
 
+const NOT_KEPT = "not kept; it is tried again together with the next argument";
+
 // The value that a control's text means; throws what is wrong with it.
 function read(field, text) {
   if (text === "") return null;
@@ -48,25 +50,32 @@ function Control({ field, text, type, set, faulty }) {
   return html`<input ...${shared} ...${typed} type=${NUMBERS.has(field.type) ? "number" : "text"} step="any" />`;
 }
 
-function Field({ rule, field }) {
+// refused: path → value of what the scene refused of this rule's arguments. It stays in its field, and is tried again with
+// the next: some values are taken only together, as a type of scoring strategy with its shape.
+function Field({ rule, field, refused }) {
   const [text, setText] = useState(shown(field));
   const [problem, setProblem] = useState(null);
   const typing = useRef(false);
   // An answer to what was said before is not written over what is being typed.
-  useWhenNew(JSON.stringify(field.value), () => typing.current || setText(shown(field)));
+  useWhenNew(JSON.stringify(field.value), () => typing.current || (setText(shown(field)), setProblem(null)));
   const type = (next) => {
     typing.current = true;
     setText(next);
   };
-  const set = (next) => {
+  const set = async (next) => {
     typing.current = false;
     setText(next);
+    setProblem(null);
+    const back = refused.delete(field.path);
     try {
       const value = read(field, next);
-      setProblem(null);
-      editInSlot({ do: "args", side: side.value.id, rule, args: { [field.path]: value } }, { slot: `args ${rule} ${field.path}` }).then(
-        (answer) => answer === null && !typing.current && setText(shown(field)),
-      );
+      if (back && JSON.stringify(value) === JSON.stringify(field.value)) return;
+      const args = { ...Object.fromEntries(refused), [field.path]: value };
+      const answer = await editInSlot({ do: "args", side: side.value.id, rule, args }, { slot: `args ${rule} ${field.path}` });
+      if (answer) Object.keys(args).forEach((path) => refused.delete(path));
+      if (answer !== null) return;
+      refused.set(field.path, value);
+      setProblem(NOT_KEPT);
     } catch (fault) {
       setProblem(fault.message);
     }
@@ -82,18 +91,19 @@ function Field({ rule, field }) {
   </label>`;
 }
 
+function ArgumentForm({ rule }) {
+  const refused = useRef(new Map()).current;
+  return html`<details>
+    <summary>${rule.rule} <span class="quiet">arguments</span></summary>
+    ${rule.text ? html`<div class="quiet"><${Markdown} text=${rule.text} top=${4} /></div>` : null}
+    <div class="form">${rule.schema.map((field) => html`<${Field} key=${field.path} rule=${rule.rule} field=${field} refused=${refused} />`)}</div>
+  </details>`;
+}
+
 function ArgumentForms({ rules }) {
   const said = rules.filter((rule) => rule.schema.length);
   if (!said.length) return null;
-  return html`<div class="arguments">
-    ${said.map(
-      (rule) => html`<details key=${rule.rule}>
-        <summary>${rule.rule} <span class="quiet">arguments</span></summary>
-        ${rule.text ? html`<div class="quiet"><${Markdown} text=${rule.text} top=${4} /></div>` : null}
-        <div class="form">${rule.schema.map((field) => html`<${Field} key=${field.path} rule=${rule.rule} field=${field} />`)}</div>
-      </details>`,
-    )}
-  </div>`;
+  return html`<div class="arguments">${said.map((rule) => html`<${ArgumentForm} key=${`${side.value.id} ${rule.rule}`} rule=${rule} />`)}</div>`;
 }
 
 // The configuration as text, in step with the form: what is typed is tried, and kept once it has no fault.

@@ -332,16 +332,18 @@ export function Extenders({ extenders, part, error }) {
 }
 
 function Extender({ extender, part, verb, ended }) {
-  const { name, weight, request, failed, unresolvable, scores, error } = extender;
-  const refused = Object.entries({ ...failed, ...unresolvable }).map(([node, reason]) => ({ node, reason }));
-  const answer = part === "filter" ? failed : scores;
+  const { name, weight, request, scores, error } = extender;
+  const refused = extender.refused && Object.entries(extender.refused).map(([node, reason]) => ({ node, reason }));
+  const answer = part === "filter" ? refused : scores;
+  const more = extender[part === "filter" ? "refusedTotal" : "scoresTotal"] - (answer?.length ?? 0);
   return html`<article class="evidence">
     <h3 class="mono">${name}${part === "score" ? ` × ${weight}` : ""}</h3>
     ${error && html`<p class="refused">! ${error}</p>`}
     ${!error && !answer && html`<p class=${ended ? "refused" : "quiet"}>${unanswered(request, ended)}</p>`}
-    ${part === "filter" && failed && !refused.length && html`<p>It gives no reason against any node.</p>`}
-    ${part === "filter" && refused.length > 0 && html`<${DataTable} caption=${`Nodes that ${name} refuses`} columns=${REFUSED} rows=${refused} />`}
+    ${part === "filter" && refused?.length === 0 && html`<p>It gives no reason against any node.</p>`}
+    ${part === "filter" && refused?.length > 0 && html`<${DataTable} caption=${`Nodes that ${name} refuses`} columns=${REFUSED} rows=${refused} />`}
     ${part === "score" && scores && html`<${DataTable} caption=${`Scores of ${name}`} columns=${SCORES} rows=${scores} />`}
+    ${more > 0 && html`<p class="quiet">and ${more} more</p>`}
     <${Call} key=${`${extender.at} ${verb}`} extender=${extender} verb=${verb} />
   </article>`;
 }

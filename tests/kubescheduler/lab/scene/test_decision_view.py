@@ -11,8 +11,10 @@ import pytest
 
 import kubescheduler as ks
 from kubescheduler.cli import run
+from kubescheduler.core.extender_calls import ExtenderTrace
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.plugin_loading import plugin_option
+from kubescheduler.lab.scene.decision_view import MOST_NODES, extender_answer
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.scene_state import side_of
 from kubescheduler.lab.scene.verbs import VERBS
@@ -137,8 +139,17 @@ def test_an_extender_that_cannot_be_asked_is_an_error(release: str, address: str
     assert asked["error"]
     assert asked["steps"][3 if release in ("1.20", "1.36") else 0]["text"] == asked["error"]
     (entry,) = asked["extenders"]
-    assert (entry["answered"], entry["request"]["verbs"]) == (False, {"filter": "filter"})
+    assert (entry["refused"], entry["scores"], entry["request"]["verbs"]) == (None, None, {"filter": "filter"})
     assert not any(node["refused"] for node in asked["nodes"])
+
+
+def test_a_long_answer_of_an_extender_is_counted() -> None:
+    """As many nodes as a page shows are named; how many there are is said beside them."""
+    failed = {f"n{at}": "full" for at in range(MOST_NODES)}
+    scores = tuple((f"n{at}", 1) for at in range(MOST_NODES + 3))
+    answer = extender_answer(ExtenderTrace("x", failed=failed, unresolvable={"m": "gone", "o": "gone"}, scores=scores))
+    assert (len(answer["refused"]), answer["refusedTotal"]) == (MOST_NODES, MOST_NODES + 2)
+    assert (len(answer["scores"]), answer["scoresTotal"]) == (MOST_NODES, MOST_NODES + 3)
 
 
 RELEASES = RELEASES_TRIED[1:]
