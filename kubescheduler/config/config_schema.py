@@ -32,9 +32,6 @@ if TYPE_CHECKING:
 MULTI_POINT = "multiPoint"
 """The member of ``plugins`` that stands for all points."""
 
-ALL = "*"
-"""In a disabled list: all defaults."""
-
 
 class PluginConfig(msgspec.Struct, frozen=True):
     """An entry of ``pluginConfig``."""

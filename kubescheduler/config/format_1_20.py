@@ -23,9 +23,17 @@ from kubescheduler.config.component_format import (
     with_default_args,
     with_ignored_1_20,
 )
-from kubescheduler.config.config_schema import ALL, Written, WrittenProfile
+from kubescheduler.config.config_schema import Written, WrittenProfile
 from kubescheduler.config.policy_model import extender_errors_1_20, ignored_resources, ordered
-from kubescheduler.framework.contract.profile import Enabled, LeaderElection, PluginSet, Point, Profile, SchedulerConfig
+from kubescheduler.framework.contract.profile import (
+    ALL,
+    Enabled,
+    LeaderElection,
+    PluginSet,
+    Point,
+    Profile,
+    SchedulerConfig,
+)
 from kubescheduler.framework.document_schema import INVALID, FieldError, invalid, literal_list, show
 from kubescheduler.framework.plugins.plugin_record import DEFAULT_PROVIDER, args_errors, args_keys, provider_plugins
 

@@ -19,7 +19,7 @@ from kubescheduler.config.component_format import (
     expanded_profiles,
     with_merged_sets,
 )
-from kubescheduler.config.config_schema import ALL, MULTI_POINT, V1BETA1, V1BETA2, Written
+from kubescheduler.config.config_schema import MULTI_POINT, V1BETA1, V1BETA2, Written
 from kubescheduler.config.format_1_20 import (
     SYSTEM_SPREAD,
     address_errors_1_20,
@@ -37,7 +37,7 @@ from kubescheduler.config.format_1_36 import (
 )
 from kubescheduler.config.format_1_36 import merged as merged_in_place
 from kubescheduler.config.policy_model import extender_errors_1_20
-from kubescheduler.framework.contract.profile import Enabled, PluginSet, Point, Profile, SchedulerConfig
+from kubescheduler.framework.contract.profile import ALL, Enabled, PluginSet, Point, Profile, SchedulerConfig
 from kubescheduler.framework.document_schema import FieldError, invalid
 from kubescheduler.framework.plugins.plugin_record import (
     DEFAULT_PROVIDER,

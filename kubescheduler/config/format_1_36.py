@@ -20,9 +20,17 @@ from kubescheduler.config.component_format import (
     split_host_port,
     with_merged_sets,
 )
-from kubescheduler.config.config_schema import ALL, MULTI_POINT, Written
+from kubescheduler.config.config_schema import MULTI_POINT, Written
 from kubescheduler.config.policy_model import extender_errors
-from kubescheduler.framework.contract.profile import Enabled, LeaderElection, PluginSet, Point, Profile, SchedulerConfig
+from kubescheduler.framework.contract.profile import (
+    ALL,
+    Enabled,
+    LeaderElection,
+    PluginSet,
+    Point,
+    Profile,
+    SchedulerConfig,
+)
 from kubescheduler.framework.document_schema import INVALID, FieldError, duplicate, invalid, required
 from kubescheduler.framework.plugins.plugin_record import InTree, PluginPoints, enabled_everywhere
 

@@ -16,7 +16,6 @@ import msgspec
 from clusterstate.errors import ConfigError, nearest
 from kubescheduler.config.component_format import ComponentFormat, DocumentRules, complete
 from kubescheduler.config.config_schema import (
-    ALL,
     API_VERSIONS,
     KIND,
     MULTI_POINT,
@@ -41,7 +40,7 @@ from kubescheduler.config.go_decoding import (
 )
 from kubescheduler.config.policy_1_20_plugins import plugin_name_hint
 from kubescheduler.config.policy_model import comes_of
-from kubescheduler.framework.contract.profile import PluginSet, Point, Profile, SchedulerConfig
+from kubescheduler.framework.contract.profile import ALL, PluginSet, Point, Profile, SchedulerConfig
 from kubescheduler.framework.document_schema import FieldError, Struct, aggregate, written
 from kubescheduler.framework.plugins.plugin_record import (
     DEFAULT_PROVIDER,

@@ -20,7 +20,7 @@ from kubescheduler.core.status import Status
 from kubescheduler.framework.contract.custom_plugins import check_plugin, custom_less, is_custom
 from kubescheduler.framework.contract.handle import Handle, Services
 from kubescheduler.framework.contract.plugin import Plugin, PluginFactory, points_of
-from kubescheduler.framework.contract.profile import DEFAULT_SCHEDULER_NAME, Enabled, Point, Profile
+from kubescheduler.framework.contract.profile import ALL, DEFAULT_SCHEDULER_NAME, Enabled, PluginSet, Point, Profile
 from kubescheduler.framework.contract.runs import Watch
 from kubescheduler.framework.framework_runtime import REACTIONS_1_20, REACTIONS_1_36, Framework, RunnerReactions
 from kubescheduler.framework.plugins.queue_and_bind import PrioritySort
@@ -161,8 +161,9 @@ def build_framework(
     }
     points = {name: points_of(plugin) for name, plugin in instances.items()}
     weights = construction.weights(profile, points)
-    plugins = {point: _filled(profile, point, instances, points) for point in construction.order}
-    _check_multi_point(profile, instances)
+    _check_named(profile, construction.order, instances, points)
+    _check_multi_point(profile, construction.order, instances)
+    plugins = {point: _filled(profile, point, instances) for point in construction.order}
     _check_weighted(plugins.get(Point.SCORE, ()), weights.score, "score plugin")
     _check_weighted(plugins.get(Point.PLACEMENT_SCORE, ()), weights.placement, "placement score plugin")
     construction.check_required(profile, plugins)
@@ -217,27 +218,48 @@ def _initializing(name: str, problems: Sequence[str]) -> ConfigError:
     return ConfigError(f"initializing plugin {go_quote(name)}: {text}")
 
 
-def _filled(
-    profile: Profile, point: Point, instances: Mapping[str, Plugin], points: Mapping[str, Collection[Point]]
-) -> tuple[Plugin, ...]:
-    """The plugins of a point, in order. points: plugin → where it takes part. Raises ConfigError."""
-    out: dict[str, Plugin] = {}
-    for entry in profile.plugins.get(point, ()):
-        plugin = instances.get(entry.name)
-        if plugin is None:
-            raise ConfigError(f"{point.kind} {go_quote(entry.name)} does not exist")
-        if point not in points[entry.name]:
-            raise ConfigError(f"plugin {go_quote(entry.name)} does not extend {point.kind} plugin")
-        if entry.name in out:
-            raise ConfigError(f"plugin {go_quote(entry.name)} already registered as {go_quote(point.kind)}")
-        out[entry.name] = plugin
-    return tuple(out.values())
+def _check_named(
+    profile: Profile,
+    order: Iterable[Point],
+    instances: Mapping[str, Plugin],
+    points: Mapping[str, Collection[Point]],
+) -> None:
+    """What the points name themselves. points: plugin → where it takes part."""
+    for point in order:
+        own = profile.plugins.get(point, ())
+        if profile.sets:
+            own = profile.sets.get(point.value, PluginSet()).enabled
+        for at, entry in enumerate(own):
+            if entry.name not in instances:
+                raise ConfigError(f"{point.kind} {go_quote(entry.name)} does not exist")
+            if point not in points[entry.name]:
+                raise ConfigError(f"plugin {go_quote(entry.name)} does not extend {point.kind} plugin")
+            if any(entry.name == before.name for before in own[:at]):
+                raise _registered_twice(entry, point)
 
 
-def _check_multi_point(profile: Profile, instances: Mapping[str, Plugin]) -> None:
-    for entry in profile.multi_point:
-        if entry.name not in instances:
-            raise ConfigError(f"{Point.PRE_FILTER.kind} {go_quote(entry.name)} does not exist")
+def _check_multi_point(profile: Profile, order: Iterable[Point], instances: Mapping[str, Plugin]) -> None:
+    """What multiPoint adds to the points that do not disable all of it."""
+    for point in order:
+        if ALL in profile.sets.get(point.value, PluginSet()).disabled:
+            continue
+        for entry in profile.multi_point:
+            if entry.name not in instances:
+                raise ConfigError(f"{point.kind} {go_quote(entry.name)} does not exist")
+        seen: set[str] = set()
+        for entry in profile.plugins.get(point, ()):
+            if entry.name in seen:
+                raise _registered_twice(entry, point)
+            seen.add(entry.name)
+
+
+def _registered_twice(entry: Enabled, point: Point) -> ConfigError:
+    return ConfigError(f"plugin {go_quote(entry.name)} already registered as {go_quote(point.kind)}")
+
+
+def _filled(profile: Profile, point: Point, instances: Mapping[str, Plugin]) -> tuple[Plugin, ...]:
+    """The plugins of a point, in order."""
+    return tuple(instances[entry.name] for entry in profile.plugins.get(point, ()))
 
 
 def _check_weighted(plugins: tuple[Plugin, ...], weights: Mapping[str, int], what: str) -> None:
@@ -272,6 +294,11 @@ class Profiles(dict[str, Framework]):
         return less
 
 
+def _names_plugins(profile: Profile) -> bool:
+    """Also one that disables all."""
+    return bool(profile.plugins or profile.sets)
+
+
 class ProfileChecks(msgspec.Struct):
     """What is checked of a profile beside those before it."""
 
@@ -283,7 +310,7 @@ class ProfileChecks(msgspec.Struct):
         name = go_quote(profile.scheduler_name)
         if not profile.scheduler_name:
             raise ConfigError("scheduler name is needed")
-        if not profile.plugins:
+        if not _names_plugins(profile):
             raise ConfigError(f"plugins required for profile with scheduler name {name}")
         if profile.scheduler_name in self.seen:
             raise ConfigError(f"duplicate profile with scheduler name {name}")
@@ -319,7 +346,7 @@ def profile_1_20(profile: Profile, checks: ProfileChecks, build: Build) -> Frame
 
 def profile_1_36(profile: Profile, checks: ProfileChecks, build: Build) -> Framework:
     """The framework is made first, which sees to it that there is one queue sort."""
-    framework = build(profile) if profile.plugins else None
+    framework = build(profile) if _names_plugins(profile) else None
     checks.name(profile)
     checks.same_queue_sort(profile)
     assert framework is not None

@@ -12,12 +12,13 @@ import msgspec
 from clusterstate.errors import ConfigError, faults_at
 from clusterstate.manifests.fields import describe
 from kubescheduler.config.component_format import ComponentFormat, Lifted
-from kubescheduler.config.config_schema import ALL, API_VERSIONS, KIND, V1, V1ALPHA1
+from kubescheduler.config.config_schema import API_VERSIONS, KIND, V1, V1ALPHA1
 from kubescheduler.config.config_text import POLICY_KEY, document_format, parse_document, parse_first_document
 from kubescheduler.config.v1alpha1 import V1Alpha1Config, read_v1alpha1, refuse_policy_in, v1alpha1_document
 from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.framework_engine import plugin_points
 from kubescheduler.engine.v1alpha1_engine import NO_POLICY
+from kubescheduler.framework.contract.profile import ALL
 from kubescheduler.framework.plugin_loading import PluginOption
 from kubescheduler.framework.plugins.plugin_record import DEFAULT_PROVIDER
 from kubescheduler.releases.lookup import release_named, release_of

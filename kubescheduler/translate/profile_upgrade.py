@@ -9,7 +9,7 @@ import msgspec
 
 from clusterstate.errors import nearest
 from kubescheduler.config.component_format import FIT
-from kubescheduler.config.config_schema import ALL, MEMBERS, V1BETA1, PluginConfig
+from kubescheduler.config.config_schema import MEMBERS, V1BETA1, PluginConfig
 from kubescheduler.config.policy_model import (
     LabelPreference,
     LabelsPresence,
@@ -20,6 +20,7 @@ from kubescheduler.config.policy_model import (
     ServiceAntiAffinity,
     UtilizationPoint,
 )
+from kubescheduler.framework.contract.profile import ALL
 from kubescheduler.framework.document_schema import CPU_AND_MEMORY
 from kubescheduler.framework.plugins.nodes import NodeLabelArgs
 from kubescheduler.framework.plugins.plugin_record import args_keys

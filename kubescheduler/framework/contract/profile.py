@@ -57,6 +57,10 @@ METHODS: dict[Point, tuple[str, ...]] = {
 DEFAULT_SCHEDULER_NAME = "default-scheduler"
 
 
+ALL = "*"
+"""In a disabled list: every default."""
+
+
 class Enabled(msgspec.Struct, frozen=True):
     """An entry of an enabled list; weight 0: not given."""
 

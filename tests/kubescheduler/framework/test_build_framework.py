@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from clusterstate.errors import ConfigError
-from kubescheduler.framework.contract.profile import Enabled, Point, Profile
+from kubescheduler.framework.contract.profile import Enabled, PluginSet, Point, Profile
 from kubescheduler.framework.profile_map import FrameworkConstruction, build_framework
 from kubescheduler.releases.lookup import release_named
 from tests.support.deciders import Binder, Sort, answers, frame, plugin, profile_of, registry_of, services_of
@@ -92,6 +92,32 @@ def test_plugins_get_their_args_and_a_handle(release: str) -> None:
 def test_faults_of_lists(release: str, profile: Profile, text: str) -> None:
     """Both releases say the same."""
     assert fault(release, profile, SCORER) == text
+
+
+@pytest.mark.parametrize(
+    ("permit", "disabled", "everywhere", "text"),
+    [
+        ("Binder", (), ("Scorer", "Scorer"), 'plugin "Binder" does not extend PermitPlugin plugin'),
+        (None, (), ("Scorer", "Scorer"), 'plugin "Scorer" already registered as "ScorePlugin"'),
+        (None, (), ("No",), 'PreFilterPlugin "No" does not exist'),
+        (None, ("preFilter",), ("No",), 'FilterPlugin "No" does not exist'),
+    ],
+    ids=["own-first", "twice", "absent", "absent-later"],
+)
+def test_faults_of_multi_point(
+    permit: str | None, disabled: tuple[str, ...], everywhere: tuple[str, ...], text: str
+) -> None:
+    """What the points name themselves is looked at first, then multiPoint where a point does not disable all of it."""
+    whole = lists()
+    plugins = {**whole.plugins, Point.SCORE: tuple(Enabled(name) for name in everywhere if name == "Scorer")}
+    sets = {point.value: PluginSet(whole.plugins[point]) for point in whole.plugins}
+    sets |= {member: PluginSet((), ("*",)) for member in disabled}
+    if permit is not None:
+        plugins[Point.PERMIT] = (Enabled(permit),)
+        sets["permit"] = PluginSet(plugins[Point.PERMIT])
+    multi_point = tuple(Enabled(name) for name in everywhere)
+    profile = msgspec.structs.replace(whole, plugins=plugins, sets=sets, multi_point=multi_point)
+    assert fault("1.36", profile, SCORER) == text
 
 
 @pytest.mark.parametrize("release", BOTH)
