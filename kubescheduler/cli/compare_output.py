@@ -21,6 +21,7 @@ from kubescheduler.cli.output import (
 from kubescheduler.comparison.causes import signed
 from kubescheduler.comparison.comparison import Comparison, WorkloadChange, by_controller, headline
 from kubescheduler.comparison.outcomes import Cause, HostChange, Outcome, PodComparison
+from kubescheduler.core.results import counted
 from kubescheduler.releases.names import place
 from kubescheduler.report.single_file import Section
 
@@ -273,7 +274,7 @@ def _steps_of(pods: Sequence[PodTimeline]) -> str:
     found = sorted(counts.items(), key=lambda item: (place(item[0][0]), -item[1], item[0]))
     many = len(pods) > 1
     return "; ".join(
-        f"{release}: {old} to {new} ({why})" + (f", {count} pod{'s' * (count > 1)}" if many else "")
+        f"{release}: {old} to {new} ({why})" + (f", {counted(count, 'pod')}" if many else "")
         for (release, old, new, why), count in found
     )
 

@@ -14,6 +14,7 @@ import msgspec
 
 from kubescheduler.cli.output import ERROR, NONE, PLAIN, Screen, Toned, headed, list_document, noted, table
 from kubescheduler.core.decision import Decision, gave_up, undecided, went_on_without
+from kubescheduler.core.results import counted
 from kubescheduler.sources.untrusted import one_line, shown
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def exit_status(failed: Iterable[tuple[str, str]], *, fine: bool) -> int:
         more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
         click.echo(f"error: no decision on {shown(named)}{more}: {shown(text)}", err=True)
     if (left := len(pods) - SHOWN) > 0:
-        click.echo(f"error: {left} more error{'s' * (left > 1)} ended attempts", err=True)
+        click.echo(f"error: {counted(left, 'more error')} ended attempts", err=True)
     return 2 if pods else int(not fine)
 
 

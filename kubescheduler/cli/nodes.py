@@ -21,6 +21,7 @@ from kubescheduler.cli.common_options import (
 )
 from kubescheduler.cli.engine_options import EngineOptions, question_options, remarks
 from kubescheduler.cli.help_groups import GroupedCommand
+from kubescheduler.core.results import counted
 
 if TYPE_CHECKING:
     from kubescheduler.api.cluster import Cluster
@@ -349,8 +350,13 @@ def _steps(steps: Sequence[ScaleStep]) -> Iterator[tuple[str, ...]]:
         chosen = step.chosen
         others = (each for each in step.options if each.group != chosen.group)
         instead = ", ".join(f"{each.nodes} {each.group} for {each.pods}" for each in others)
-        pods = f"{chosen.pods} pod{'s' * (chosen.pods != 1)}"
-        yield str(number), f"{chosen.nodes} {chosen.group}", pods, f"{step.waiting} that wait", instead
+        yield (
+            str(number),
+            f"{chosen.nodes} {chosen.group}",
+            counted(chosen.pods, "pod"),
+            f"{step.waiting} that wait",
+            instead,
+        )
 
 
 def _left_over(left: LeftOver, title: str) -> Iterator[Section]:

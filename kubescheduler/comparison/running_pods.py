@@ -16,12 +16,13 @@ import attrs
 import msgspec
 
 from clusterstate.cache import TERMINATED, ClusterCache
-from clusterstate.devices.resource_claims import is_extended
 from clusterstate.errors import ConfigError, DecodeError, nearest
-from clusterstate.objects import ClusterObject, Pod, Requirement, ResourceClaim
+from clusterstate.objects import ClusterObject, Pod, Requirement
 from clusterstate.selectors.matching import LABEL_SELECTOR_OPERATORS, compile_requirement, requirement_error
 from clusterstate.selectors.pod_owners import is_daemon_pod, workloads_of
+from kubescheduler.engine.spec import Change, make, undo
 from kubescheduler.releases.lookup import release_named
+from kubescheduler.simulation.pod_claims import given_back
 from kubescheduler.simulation.pods_to_place import PodsToPlace, joined
 from kubescheduler.simulation.workload import as_new
 from kubescheduler.sources.cluster_input import uid_problems
@@ -296,13 +297,8 @@ class Absences:
     cache: ClusterCache
     running: Mapping[str, Pod]
     """``namespace/name`` → the pod as it runs."""
-    _claims: dict[str, list[ResourceClaim]] = attrs.field(factory=dict, init=False)
-    """uid of a pod → the claims that nobody else uses."""
-
-    def __attrs_post_init__(self) -> None:
-        for claim in self.cache.objects.resource_claims.values() if self.running else ():
-            if len(claim.reserved_for) == 1:
-                self._claims.setdefault(claim.reserved_for[0].uid, []).append(claim)
+    _changes: dict[str, list[Change]] = attrs.field(factory=dict, init=False)
+    """``namespace/name`` of a pod that is out → what became of its claims."""
 
     def begin(self, pod: Pod) -> bool:
         """Takes the pod out if it runs, with its devices; whether it did. Preemption may have evicted it before."""
@@ -310,16 +306,11 @@ class Absences:
         if there is None or there not in self.cache:
             return False
         self.cache.remove_pod(there)
-        for claim in self._claims.get(there.metadata.uid, ()):
-            if is_extended(claim):  # the scheduler made it for this pod alone, and makes another
-                self.cache.remove(claim)
-            else:
-                self.cache.add(attrs.evolve(claim, allocation=None, reserved_for=(), device_statuses=()))
+        changes = self._changes[pod.key] = list(given_back(there, self.cache.objects, again=True))
+        make(self.cache, changes)
         return True
 
     def end(self, pod: Pod) -> None:
         """Puts a pod that was taken out back where it ran."""
-        there = self.running[pod.key]
-        self.cache.add_pod(there)
-        for claim in self._claims.get(there.metadata.uid, ()):
-            self.cache.add(claim)
+        self.cache.add_pod(self.running[pod.key])
+        undo(self.cache, self._changes.pop(pod.key))

@@ -36,6 +36,11 @@ class OneAtATime:
         return OneAtATime, ()
 
 
+def counted(count: int, noun: str) -> str:
+    """``1 pod``, ``2,000 pods``."""
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
 Owner = TypeVar("Owner")
 Given = ParamSpec("Given")
 Result = TypeVar("Result")

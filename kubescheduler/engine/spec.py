@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from clusterstate.cache import ClusterCache
 from clusterstate.errors import ClusterStateError, ConfigError, DecodeError, SchedulingError
-from clusterstate.objects import ClaimVolume, ClusterObject, EphemeralVolume, Pod
+from clusterstate.objects import ClusterObject, Pod
+from kubescheduler.core.equal_runs import asks_for_a_node
 from kubescheduler.engine.engine_flags import EngineFlags, Notice
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.sources.cluster_input import uid_problems
@@ -147,11 +148,10 @@ def place(scheduler: PodScheduler, pod: Pod, node_name: str) -> Sequence[Change]
     """
     cache = scheduler.cache
     changes: Sequence[Change] = ()
-    if _takes_more_than_a_node(pod, cache):
+    if cache.objects.device_classes or not asks_for_a_node(pod):  # classes: of extended resources
         changes = [(cache.objects.current(obj), obj) for obj in _bound_with(scheduler, pod, node_name)]
     cache.assume_pod(pod, node_name)
-    for _, obj in changes:
-        cache.add(obj)
+    make(cache, changes)
     return changes
 
 
@@ -163,18 +163,16 @@ def take_back(cache: ClusterCache, pod: Pod, changes: Sequence[Change]) -> None:
 
 def undo(cache: ClusterCache, changes: Sequence[Change]) -> None:
     """The objects are as they were before these changes."""
-    for before, after in reversed(changes):
-        if before is None:
-            cache.remove(after)
+    make(cache, [(after, before) for before, after in reversed(changes)])
+
+
+def make(cache: ClusterCache, changes: Iterable[Change]) -> None:
+    """Makes these changes; what is None afterwards goes."""
+    for before, after in changes:
+        if after is None:
+            cache.remove(before)
         else:
-            cache.add(before)
-
-
-def _takes_more_than_a_node(pod: Pod, cache: ClusterCache) -> bool:
-    """Whether a pod may need volumes or devices; those of extended resources are known by the classes of devices."""
-    if pod.spec.resource_claims or cache.objects.device_classes:
-        return True
-    return any(isinstance(volume, ClaimVolume | EphemeralVolume) for volume in pod.spec.volumes)
+            cache.add(after)
 
 
 def _bound_with(scheduler: PodScheduler, pod: Pod, node_name: str) -> Iterable[ClusterObject]:

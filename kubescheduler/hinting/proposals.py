@@ -33,7 +33,7 @@ from clusterstate.objects import (
     TopologySpreadConstraint,
 )
 from kubescheduler.core.decision import Decision
-from kubescheduler.core.results import Shown, ShownTable
+from kubescheduler.core.results import Shown, ShownTable, counted
 from kubescheduler.engine.spec import Engine
 
 POD, CLUSTER, NODE, RUNNING, CONFIGURATION = "pod", "cluster", "node", "running pods", "configuration"
@@ -162,10 +162,9 @@ class Hint:
         parts = [f"evicts {', '.join(self.victims)}"] if self.victims else []
         parts += [f"{pod} then goes to {node}" for pod, node in self.moves.items()]
         if self.alike:
-            count = len(self.alike)
-            parts.append(f"the same on {count} other node{'s' * (count != 1)}")
+            parts.append(f"the same on {counted(len(self.alike), 'other node')}")
         if self.nodes_for_all:
-            parts.append(f"{self.nodes_for_all} such node{'s' * (self.nodes_for_all != 1)} for all pods alike")
+            parts.append(f"{counted(self.nodes_for_all, 'such node')} for all pods alike")
         return "; ".join(parts)
 
     def to_dict(self) -> dict[str, Any]:

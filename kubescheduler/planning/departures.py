@@ -22,15 +22,11 @@ from clusterstate.manifests.defaulting import derived_uid
 from clusterstate.objects import Labels, Pod, PodDisruptionBudget
 from clusterstate.selectors.matching import Matcher, SelectorError, compile_label_selector
 from clusterstate.selectors.pod_owners import MIRROR
+from kubescheduler.core.results import counted
 from kubescheduler.simulation.workload import as_new, renamed
 
 NAMED = 3
 """Names in a sentence; of more the first, and how many there are besides."""
-
-
-def counted(count: int, noun: str) -> str:
-    """``1 pod``, ``2,000 pods``."""
-    return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
 def named(names: Sequence[str], most: int = NAMED) -> str:

@@ -22,8 +22,8 @@ from clusterstate.changes import Reads
 from clusterstate.objects import ClusterObject, EphemeralVolume, Pod
 from kubescheduler.comparison.differences import CHECKS_OF_RULES
 from kubescheduler.core.decision import Decision, gave_up
-from kubescheduler.core.results import ShownTable
-from kubescheduler.planning.departures import ALWAYS_ALLOW, WITHOUT_BUDGET, Fate, counted, fate_of, is_healthy, named
+from kubescheduler.core.results import ShownTable, counted
+from kubescheduler.planning.departures import ALWAYS_ALLOW, WITHOUT_BUDGET, Fate, fate_of, is_healthy, named
 from kubescheduler.planning.drain import Blocked, Chosen, DrainFlags, KubeletUpgrade, Stays, chosen, drained
 from kubescheduler.planning.rehearsal import EVICTED, HEADER, Displaced, Rehearsal, Violation, counts_text, needs_text
 from kubescheduler.planning.shapes import Shape

@@ -14,13 +14,12 @@ from clusterstate.cache import ClusterCache
 from clusterstate.objects import ClusterObject, Pod
 from clusterstate.podinfo import pod_key
 from clusterstate.usage import CPU, MEMORY
-from kubescheduler.core.results import Shown, ShownTable
+from kubescheduler.core.results import Shown, ShownTable, counted
 from kubescheduler.core.selection import TieBreak
 from kubescheduler.engine.spec import Engine, cache_for
 from kubescheduler.hinting.hint_search import HintSearch
 from kubescheduler.hinting.proposals import PodHints
 from kubescheduler.planning.cluster_autoscaler import EXPENDABLE, Expander, ExpansionOption, is_expendable, scaled_up
-from kubescheduler.planning.departures import counted
 from kubescheduler.planning.fewest_nodes import FewestNodes, LowerBound, Needs
 from kubescheduler.planning.node_trials import AskedWorkload, NodeTrials, Played
 from kubescheduler.planning.shapes import Shape, prices_of

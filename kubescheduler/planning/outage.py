@@ -21,8 +21,8 @@ from clusterstate.objects import Pod
 from clusterstate.selectors.matching import tolerates
 from clusterstate.selectors.pod_owners import workloads_of
 from kubescheduler.comparison.effects import Utilisation
-from kubescheduler.core.results import Shown, ShownTable
-from kubescheduler.planning.departures import Fate, Health, counted, fate_of, keeps_name, named
+from kubescheduler.core.results import Shown, ShownTable, counted
+from kubescheduler.planning.departures import Fate, Health, fate_of, keeps_name, named
 from kubescheduler.planning.rehearsal import (
     HEADER,
     LOST_NODE,

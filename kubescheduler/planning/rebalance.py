@@ -26,10 +26,10 @@ from clusterstate.errors import InputError, nearest
 from clusterstate.objects import ClusterObject, Node, Pod
 from clusterstate.podinfo import pod_key
 from clusterstate.usage import CPU
-from kubescheduler.core.results import Shown, ShownTable
+from kubescheduler.core.results import Shown, ShownTable, counted
 from kubescheduler.core.selection import TieBreak
 from kubescheduler.engine.spec import Engine
-from kubescheduler.planning.departures import Fate, counted, fate_of, is_counted
+from kubescheduler.planning.departures import Fate, fate_of, is_counted
 from kubescheduler.planning.rehearsal import Rehearsal
 from kubescheduler.planning.removable_nodes import Move
 

@@ -19,12 +19,12 @@ from clusterstate.cluster_objects import KEPT
 from clusterstate.objects import ClusterObject, Node, NodeCondition, Pod, PodCondition, Taint
 from kubescheduler.comparison.tracks import left_out_notes
 from kubescheduler.core.decision import Decision
-from kubescheduler.core.results import Shown
+from kubescheduler.core.results import Shown, counted
 from kubescheduler.core.selection import TieBreak
 from kubescheduler.engine.spec import Engine, cache_for
 from kubescheduler.hinting.hint_search import HintSearch
 from kubescheduler.hinting.proposals import CONFIGURATION, Hint
-from kubescheduler.planning.departures import Budgets, Fate, Health, counted, fate_of, is_counted, named, successor
+from kubescheduler.planning.departures import Budgets, Fate, Health, fate_of, is_counted, named, successor
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.simulation.pod_claims import given_back, made_for
 from kubescheduler.simulation.simulation import Simulation

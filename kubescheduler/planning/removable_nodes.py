@@ -21,11 +21,11 @@ import msgspec
 from clusterstate.objects import ClusterObject, Node, Pod
 from clusterstate.selectors.pod_owners import MIRROR, is_daemon_pod
 from clusterstate.usage import CPU, MEMORY
-from kubescheduler.core.results import Shown, ShownTable
+from kubescheduler.core.results import Shown, ShownTable, counted
 from kubescheduler.core.selection import TieBreak
 from kubescheduler.engine.spec import Engine
 from kubescheduler.planning.cluster_autoscaler import gpu_of
-from kubescheduler.planning.departures import Fate, counted, fate_of
+from kubescheduler.planning.departures import Fate, fate_of
 from kubescheduler.planning.drain import DrainFlags, chosen, drained
 from kubescheduler.planning.rehearsal import Moved, Rehearsal, after_waiting
 from kubescheduler.simulation.workload import moment_of

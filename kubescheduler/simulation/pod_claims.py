@@ -15,7 +15,12 @@ import attrs
 import msgspec
 
 from clusterstate.cluster_objects import ClusterObjects
-from clusterstate.devices.resource_claims import is_extended, is_reserved_for, without_consumer
+from clusterstate.devices.resource_claims import (
+    extended_claim_owner,
+    is_extended,
+    is_reserved_for,
+    without_consumer,
+)
 from clusterstate.errors import DecodeError
 from clusterstate.manifests.decode import Decoder, Manifest, identity
 from clusterstate.manifests.defaulting import derived_uid
@@ -267,9 +272,11 @@ class ClaimControllers:
 # --- what a pod leaves behind, and what is made for one like it ---------------------------------
 
 
-def given_back(pod: Pod, objects: ClusterObjects) -> Iterator[tuple[Any, Any]]:
+def given_back(pod: Pod, objects: ClusterObjects, *, again: bool = False) -> Iterator[tuple[Any, Any]]:
     """The claims that a pod which ends no longer holds: (the claim before, after; None: it goes with the pod).
 
+    again: the same pod is decided once more, so that claims that controllers made for it stay; the scheduler makes its
+    own anew.
     Devices of a claim that nobody else uses are free again, before the claim goes: that is what pods that wait for
     devices are tried for. Upstream: resourceclaim controller, garbage collector.
     """
@@ -279,9 +286,9 @@ def given_back(pod: Pod, objects: ClusterObjects) -> Iterator[tuple[Any, Any]]:
             left = without_consumer(claim, pod.metadata.uid)
             left = left if left.reserved_for else attrs.evolve(left, allocation=None, device_statuses=())
             yield claim, left
-        if _owns(pod, claim.metadata):
+        if _owns(pod, claim.metadata) and (is_extended(claim) or not again):
             yield left, None
-    for own in _own_volume_claims(pod, objects):
+    for own in () if again else _own_volume_claims(pod, objects):
         yield own, None
 
 
@@ -354,10 +361,13 @@ def _with_statuses(manifest: Manifest, pod: Pod) -> Manifest:
 
 
 def _resource_claims(pod: Pod, objects: ClusterObjects) -> list[ResourceClaim]:
+    claims = objects.resource_claims
     named = [each.resource_claim_name for each in pod.resource_claim_statuses]
     named += [each.resource_claim_name for each in pod.spec.resource_claims]
-    named += [f"{pod.metadata.name}-extended-resources"] if objects.device_classes else []
-    found = (objects.resource_claims.get((pod.metadata.namespace, name)) for name in dict.fromkeys(named) if name)
+    found = [claims.get((pod.metadata.namespace, name)) for name in dict.fromkeys(named) if name]
+    for claim in claims.values() if objects.device_classes else ():  # its name ends by chance
+        if claim.metadata.annotations and extended_claim_owner(claim) == pod.metadata.uid:
+            found.append(claim)
     return [claim for claim in found if claim is not None]
 
 

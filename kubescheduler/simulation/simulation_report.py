@@ -17,7 +17,7 @@ from clusterstate.columns import Columns
 from clusterstate.objects import Node, Pod
 from clusterstate.usage import CPU, MEMORY, PODS
 from kubescheduler.core.decision import Decision, gave_up
-from kubescheduler.core.results import Shown, ShownTable
+from kubescheduler.core.results import Shown, ShownTable, counted
 from kubescheduler.simulation.workload import timestamp
 from predicates.refusal_evidence import amount
 
@@ -192,8 +192,7 @@ class ClusterUtilisation(Shown, msgspec.Struct, frozen=True):
             (row.node, row.resource, f"{row.used} of {row.capacity}", f"{row.share:.0%}", _bar(row.share))
             for row in self.rows
         ]
-        nodes = len({row.node for row in self.rows})
-        title = f"{nodes} node{'s' * (nodes != 1)}: what is asked for"
+        title = f"{counted(len({row.node for row in self.rows}), 'node')}: what is asked for"
         return ShownTable(title, ("node", "resource", "asked for", "share", ""), cells)
 
     def to_frame(self) -> Any:

@@ -13,6 +13,7 @@ from clusterstate.objects import Pod
 from kubescheduler.api.cluster import Cluster, stays_on_node
 from kubescheduler.api.engine_choice import tie_break_of
 from kubescheduler.core.decision import Decision
+from kubescheduler.core.results import counted
 from kubescheduler.engine.spec import Change as ObjectChange
 from kubescheduler.engine.spec import PodScheduler, cache_for, place
 from kubescheduler.lab.scene.scene import Change, Edit, Scene, verb
@@ -99,11 +100,6 @@ def _add_node(
     where: dict[str, Any] = {"labels": labels, "taints": taints, "zone": zone, "region": region}
     cluster = scene.state.cluster.node(name, cpu=cpu, memory=memory, pods=pods, resources=resources, **where)
     return in_cluster(scene, f"Added node {name}", cluster)
-
-
-def counted(count: int, what: str) -> str:
-    """``3 pods``."""
-    return f"{count} {what}{'s' * (count != 1)}"
 
 
 def check_count(name: str, count: int, least: int = 1) -> None:

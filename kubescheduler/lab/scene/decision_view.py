@@ -27,6 +27,7 @@ from kubescheduler.core.preemption_choice import (
     Victims,
     earliest_start,
 )
+from kubescheduler.core.results import counted
 from kubescheduler.core.selection import InTurnTie, RandomTie, ReservoirTie, RoundRobinTie
 from kubescheduler.core.status import Code
 from kubescheduler.engine.spec import Engine, PodScheduler
@@ -79,7 +80,7 @@ def _counted(found: Decision) -> str:
     if found.error is not None and not found.verdicts:
         return ""
     looked, fits = int(found.looked_at.sum()), passed_rows(found)
-    return f"{fits} of {looked} node{'s' * (looked != 1)} fit{'s' * (fits == 1)}"
+    return f"{fits} of {counted(looked, 'node')} fit{'s' * (fits == 1)}"
 
 
 # --- releases with predicates and priorities -----------------------------------------------------
@@ -127,7 +128,7 @@ def _preempting(found: Decision) -> Outcome:
         node = found.nominated or found.preemption.chosen[0]
         victims = found.preemption.candidates.get(node)
         gone = 0 if victims is None else len(victims.pods)
-        return PASSED, f"evicting {gone} pod{'s' * (gone != 1)} makes room on {node}"
+        return PASSED, f"evicting {counted(gone, 'pod')} makes room on {node}"
     return STOPPED, found.post_filter_message or "evicting pods of lower priority makes room nowhere"
 
 
@@ -174,7 +175,7 @@ def _pre_filter(found: Decision, failed: str) -> Outcome:
         return STOPPED, found.pre_filter_message
     if found.absent is not None:
         names, left = ", ".join(found.pre_filter_plugins), int(found.looked_at.sum())
-        return PASSED, f"{names} leaves {left} node{'s' * (left != 1)} to look at"
+        return PASSED, f"{names} leaves {counted(left, 'node')} to look at"
     return PASSED, ""
 
 

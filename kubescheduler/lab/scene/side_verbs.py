@@ -20,6 +20,7 @@ from kubescheduler.comparison.comparison import Comparison, headline, outcome_do
 from kubescheduler.comparison.outcomes import Cause, PodComparison
 from kubescheduler.comparison.release_steps import TimelineMove, timeline
 from kubescheduler.comparison.running_pods import ALL, RunningPods, running_pods, without
+from kubescheduler.core.results import counted
 from kubescheduler.engine.engine_flags import newest_gates
 from kubescheduler.engine.spec import EngineSpec, no_notice
 from kubescheduler.extender.access import LIVE, PASS
@@ -263,7 +264,7 @@ def _summary(found: Comparison) -> dict[str, Any]:
 
 def _text(found: Comparison, left: int) -> str:
     total = len(found.pods)
-    said = f"{total} pod{'s' * (total != 1)}: all go to the same nodes" if found.same else headline(found)
+    said = f"{counted(total, 'pod')}: all go to the same nodes" if found.same else headline(found)
     return f"{said}; {left} more were not compared." if left else f"{said}."
 
 

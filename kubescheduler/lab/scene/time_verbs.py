@@ -20,6 +20,7 @@ from kubescheduler.api.cluster import Cluster
 from kubescheduler.api.engine_choice import tie_break_of
 from kubescheduler.api.whole_runs import workload_of
 from kubescheduler.core.decision import Decision
+from kubescheduler.core.results import counted
 from kubescheduler.cycle.schedule_one import PodAttempt
 from kubescheduler.engine.spec import PodScheduler, cache_for
 from kubescheduler.lab.scene.scene import Change, Edit, KeptValues, Parameters, Scene, Verb, parameters, verb
@@ -318,10 +319,8 @@ def run_text(run: RecordedRun, end: float) -> str:
         f"{waiting} {'waits' if waiting == 1 else 'wait'}",
         *([f"{gone} {'has' if gone == 1 else 'have'} gone"] if gone else []),
     ]
-    tries, pods = len(run.attempts), len(records)
-    text = (
-        f"After {end:g} s and {tries} attempt{'s' * (tries != 1)}, of {pods} pod{'s' * (pods != 1)} {', '.join(parts)}"
-    )
+    tries, pods = counted(len(run.attempts), "attempt"), counted(len(records), "pod")
+    text = f"After {end:g} s and {tries}, of {pods} {', '.join(parts)}"
     return f"{text}; {run.ended}." if run.ended else f"{text}."
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import attrs
@@ -337,17 +338,21 @@ def where(there: Cluster) -> dict[str, str | None]:
     return {key: decision.host for key, decision in Scheduler(there).run().items()}
 
 
-@pytest.mark.parametrize("asks", ["template", "extended resource"])
+@pytest.mark.parametrize("asks", ["template", "extended resource", "extended resource, live"])
 def test_what_if_frees_devices(asks: str) -> None:
-    """Of pods that are gone and of those that wait again, which need devices anew."""
+    """Of pods that are gone and of those that wait again, which need devices anew. A live scheduler's claim has a name
+    that ends by chance."""
     given = deployment(2)
-    if asks == "extended resource":
+    if asks != "template":
         del given["spec"]["template"]["spec"]["resourceClaims"]
         given["spec"]["template"]["spec"]["containers"][0]["resources"] = {"limits": {"example.com/gpu": "1"}}
     provider = {**CLASS, "spec": {"extendedResourceName": "example.com/gpu"}}
     scheduler = Scheduler(cluster(provider, SLICE, ONE_DEVICE))
     scheduler.run(given)
     full = scheduler.cluster
+    if asks.endswith("live"):
+        text = json.dumps(full.manifests()).replace("-extended-resources", "-extended-resources-x7k2p")
+        full = Cluster(release="1.36").add(json.loads(text))
     assert len(claims(full, "ResourceClaim")) == 2
     assert where(full.scaled("train", 3)) == {"default/train-0-1": None}
     assert where(full.without_pod("train-0").scaled("train", 2)) == {"default/train-1-1": "b"}
