@@ -22,6 +22,7 @@ import attrs
 import msgspec
 
 from clusterstate.objects import Pod
+from kubescheduler.live.klog import structured
 from kubescheduler.live.transport.api_answers import ApiError
 from kubescheduler.live.transport.api_client import JSON, STRATEGIC_MERGE, ApiClient
 from kubescheduler.live.transport.io_thread import IoThread, WallClock
@@ -459,7 +460,7 @@ class EventBroadcaster:
                 if error.code or last:
                     if error.code != 409 and (error.code != 404 or method == "POST"):
                         name = event["metadata"]["name"]
-                        self._trouble(f'"Server rejected event (will not retry!)" err="{error}" event="{name}"')
+                        self._trouble(structured("Server rejected event (will not retry!)", err=str(error), event=name))
                     return error.code or -1
                 await self._pause()
             else:

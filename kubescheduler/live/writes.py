@@ -19,6 +19,7 @@ from clusterstate.errors import SchedulingError
 from clusterstate.manifests.decode import decode_object
 from clusterstate.manifests.kinds import encode_object
 from clusterstate.objects import ClusterObject, Pod, ResourceClaim
+from kubescheduler.live.klog import structured
 from kubescheduler.live.transport.api_answers import ApiAnswer, ApiError
 from kubescheduler.live.transport.api_client import JSON, STRATEGIC_MERGE, ApiClient
 from kubescheduler.live.transport.io_thread import IoThread, WallClock
@@ -513,9 +514,9 @@ class LiveClient:
         try:
             await self._turns.take(pod, status)
         except ApiError as error:
-            self._trouble(f'"Error updating pod" err="{error}" pod="{pod.key}"')
+            self._trouble(structured("Error updating pod", err=str(error), pod=pod.key))
         except Exception as error:  # nobody else would hear of it
-            self._trouble(f'"Error updating pod" err="{type(error).__name__}: {error}" pod="{pod.key}"')
+            self._trouble(structured("Error updating pod", err=f"{type(error).__name__}: {error}", pod=pod.key))
 
     async def _write_tried(self, pod: Pod, status: Mapping[str, Any]) -> None:
         """Raises ApiError when the last try failed."""

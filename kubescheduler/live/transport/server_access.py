@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import math
 import os
@@ -136,21 +137,26 @@ class ServiceAccountAccess(ServerAccess):
 
 
 class KubeconfigAccess(ServerAccess):
-    """What a kubeconfig says, with exec plugins and tokens in files, renewed when they run out."""
+    """What a kubeconfig says when it is read, with credentials of exec plugins and files renewed when they run out.
+
+    Which server it is does not change, whatever becomes of the file, nor does who we are to it. Upstream: client-go.
+    """
 
     def __init__(self, path: str, context: str | None, master: str) -> None:
-        super().__init__(master or "http://localhost:8080")
-        self._path, self._context, self._master = path, context, master
+        """Raises ConfigError for a file that cannot be used."""
+        self._config = Kubeconfig.read(path, context, needs_server=not master)
+        super().__init__(master or self._config.url)
+        self.server_name = self._config.cluster.tls_server_name
+        self._path = path
         self._loaded_at = float("-inf")
-        self._user = UserEntry()
         self._expires: datetime | None = None
         self._pair = (b"", b"")
+        self._turn = asyncio.Lock()
 
     async def load(self) -> None:
-        """Reads the file and gets the credentials. Raises ConfigError when that fails."""
-        config = Kubeconfig.read(self._path, self._context, needs_server=not self._master)
+        """Gets the credentials. Raises ConfigError when that fails."""
         try:
-            await self._take(config)
+            await self._take()
         except (OSError, ValueError) as error:
             raise ConfigError(f"invalid configuration: {self._path}: {_reason(error)}") from None
         self._loaded_at = time.monotonic()
@@ -158,36 +164,39 @@ class KubeconfigAccess(ServerAccess):
     async def headers(self) -> dict[str, str]:
         """The token; one that may have run out is got anew before."""
         if self._expired():
-            await self.load()
+            async with self._turn:  # of all who wait, one runs the plugin
+                if self._expired():
+                    await self.load()
         return await super().headers()
 
     async def renew(self) -> bool:
         """Gets the credentials anew, where something gives them out; whether they are others."""
-        if self._user.exec is None and not self._user.token_file:
+        user, before = self._config.user, (self._token, self._pair)
+        if not (user.exec or user.token_file or user.client_certificate or user.client_key):
             return False
-        before = self._token, self._pair
-        await self.load()
+        async with self._turn:
+            if (self._token, self._pair) == before:
+                await self.load()
         return (self._token, self._pair) != before
 
     def _expired(self) -> bool:
-        if self._user.token_file:
+        if self._config.user.token_file:
             return time.monotonic() - self._loaded_at > TOKEN_AGE
         return self._expires is not None and self._expires.timestamp() - time.time() < EARLY
 
-    async def _take(self, config: Kubeconfig) -> None:
+    async def _take(self) -> None:
         """Raises OSError, and ValueError with what is wrong."""
-        user, given = config.user, Credentials()
-        if user.exec is not None:
-            given = await user.exec.credentials(config.cluster_info())
-        self.base_url = (self._master or config.url).rstrip("/")
-        self.server_name = config.cluster.tls_server_name
-        self._user, self._expires, self._token = user, given.expiration_timestamp, _token(user, given)
+        config, given = self._config, Credentials()
+        if config.user.exec is not None:
+            given = await config.user.exec.credentials(config.cluster_info())
+        self._expires, self._token = given.expiration_timestamp, _token(config.user, given)
         if self.secure:
             pair = (given.client_certificate_data.encode(), given.client_key_data.encode())
             if not pair[0]:
                 pair = config.client_pair()
-            self._ssl = _context(config.authority(), *pair, verify=not config.cluster.insecure_skip_tls_verify)
-            self._pair = pair
+            if self._ssl is None or pair != self._pair:  # connections are kept for as long as it is the same
+                self._ssl = _context(config.authority(), *pair, verify=not config.cluster.insecure_skip_tls_verify)
+                self._pair = pair
             self._take_certificate(given.client_certificate_data.encode())
 
     def _take_certificate(self, pem: bytes) -> None:

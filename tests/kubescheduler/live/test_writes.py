@@ -93,16 +93,25 @@ def test_an_answer_that_is_no(api_server: FrontServer, client: LiveClient, pod: 
     assert asked(api_server) == [("POST", "binding")]
 
 
-def test_a_status_that_cannot_be_made_is_reported(io: IoThread, api: ApiClient, pod: Pod) -> None:
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        pytest.param(LookupError("no such member"), '"LookupError: no such member"', id="unforeseen"),
+        pytest.param(ApiError('pods "p" not found', 404), r'"pods \"p\" not found"', id="refused, with quotes in it"),
+    ],
+)
+def test_a_status_that_cannot_be_written_is_reported(
+    io: IoThread, api: ApiClient, pod: Pod, error: Exception, said: str
+) -> None:
     """Nobody waits for it, so nobody else would hear of it."""
 
     def raising(*_: object) -> None:
-        raise LookupError("no such member")
+        raise error
 
     troubles: queue.Queue[str] = queue.Queue()
     rules = msgspec.structs.replace(live_release("1.36").writes, status=raising)
     LiveClient(api, io, rules, trouble=troubles.put).write_status_later(pod, {"nominatedNodeName": "n1"})
-    assert "LookupError: no such member" in troubles.get(timeout=SECONDS)
+    assert troubles.get(timeout=SECONDS) == f'"Error updating pod" err={said} pod="default/p"'
 
 
 def test_statuses_that_pile_up(io: IoThread, api_server: FrontServer, client: LiveClient, pod: Pod) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import os
@@ -85,24 +86,60 @@ def test_no_token_over_plain_http(tmp_path: Path) -> None:
     assert headers(access) == {}
 
 
-@pytest.mark.usefixtures("authority")
-def test_an_exec_plugin(tmp_path: Path) -> None:
-    """A plugin is run once, and again when its token has expired or the server refuses it."""
-    counts = tmp_path / "runs"
+def plugin(folder: Path, first_expires: str) -> dict[str, Any]:
+    """A user whose plugin gives the token ``run-N`` at its Nth run, and notes each. first_expires: of the first one."""
+    counts = folder / "runs"
     answer = {"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential"}
     script = (
         f"import json, pathlib; p = pathlib.Path({str(counts)!r}); n = len(p.read_text()) if p.exists() else 0;"
         f"p.write_text('x' * (n + 1)); a = {answer!r};"
-        "a['status'] = {'token': 'run-%d' % n, 'expirationTimestamp': ['2020-01-01T00:00:00Z',"
+        f"a['status'] = {{'token': 'run-%d' % n, 'expirationTimestamp': [{first_expires!r},"
         " '2099-01-01T00:00:00Z'][n > 0]}; print(json.dumps(a))"
     )
-    user = {"exec": {"apiVersion": answer["apiVersion"], "command": sys.executable, "args": ["-c", script]}}
+    return {"exec": {"apiVersion": answer["apiVersion"], "command": sys.executable, "args": ["-c", script]}}
+
+
+@pytest.mark.usefixtures("authority")
+def test_an_exec_plugin(tmp_path: Path) -> None:
+    """A plugin is run once, and again when its token has expired: once for all requests that wait for another one."""
 
     async def tokens() -> list[str]:
-        access = await ServerAccess.from_kubeconfig(kubeconfig(tmp_path, user))
-        return [(await access.headers())["Authorization"] for _ in range(3)]
+        access = await ServerAccess.from_kubeconfig(kubeconfig(tmp_path, plugin(tmp_path, "2020-01-01T00:00:00Z")))
+        return [said["Authorization"] for said in await asyncio.gather(*(access.headers() for _ in range(3)))]
 
     assert live_cluster.run(tokens()) == ["Bearer run-1"] * 3
+
+
+@pytest.mark.usefixtures("authority")
+def test_a_token_that_the_server_refuses(tmp_path: Path) -> None:
+    """Of many requests that are refused at the same time, one runs the plugin, and all are sent again."""
+
+    async def renewed() -> tuple[list[bool], str]:
+        access = await ServerAccess.from_kubeconfig(kubeconfig(tmp_path, plugin(tmp_path, "2099-01-01T00:00:00Z")))
+        return await asyncio.gather(*(access.renew() for _ in range(3))), (await access.headers())["Authorization"]
+
+    assert live_cluster.run(renewed()) == ([True] * 3, "Bearer run-1")
+
+
+@pytest.mark.usefixtures("authority")
+def test_a_kubeconfig_that_changes_meanwhile(tmp_path: Path) -> None:
+    """Renewed credentials are for the server that was chosen at the start, also when another context is current now,
+    and when the file is gone."""
+    user, path = plugin(tmp_path, "2099-01-01T00:00:00Z"), tmp_path / "kubeconfig"
+
+    async def renewed() -> list[tuple[str, str]]:
+        access = await ServerAccess.from_kubeconfig(kubeconfig(tmp_path, user))
+        seen = []
+        for change in (
+            lambda: path.write_text(path.read_text().replace("current-context: here", "current-context: there")),
+            path.unlink,
+        ):
+            change()
+            await access.renew()
+            seen.append((access.base_url, (await access.headers())["Authorization"]))
+        return seen
+
+    assert live_cluster.run(renewed()) == [("https://127.0.0.1:6443", f"Bearer run-{count}") for count in (1, 2)]
 
 
 def test_a_certificate_of_an_exec_plugin(tmp_path: Path, authority: trustme.CA) -> None:
@@ -152,14 +189,24 @@ def test_a_certificate_that_is_rotated(tmp_path: Path, authority: trustme.CA) ->
 
 
 def test_a_client_certificate(tmp_path: Path, authority: trustme.CA) -> None:
-    """Certificates and keys are found beside the file."""
-    certificate = authority.issue_cert("me@here")
-    certificate.cert_chain_pems[0].write_to_path(tmp_path / "me.crt")
-    certificate.private_key_pem.write_to_path(tmp_path / "me.key")
+    """Certificates and keys are found beside the file, and read again when the server refuses them."""
     user = {"client-certificate": "me.crt", "client-key": "me.key"}
-    access = live_cluster.run(ServerAccess.from_kubeconfig(kubeconfig(tmp_path, user)))
-    assert isinstance(access.ssl, ssl.SSLContext)
-    assert headers(access) == {}
+
+    def issue() -> None:
+        made = authority.issue_cert("me@here")
+        made.cert_chain_pems[0].write_to_path(tmp_path / "me.crt")
+        made.private_key_pem.write_to_path(tmp_path / "me.key")
+
+    async def renewed() -> list[bool]:
+        access = await ServerAccess.from_kubeconfig(kubeconfig(tmp_path, user))
+        before = access.ssl
+        assert (isinstance(before, ssl.SSLContext), await access.headers()) == (True, {})
+        same = await access.renew(), access.ssl is before
+        issue()
+        return [*same, await access.renew(), access.ssl is before]
+
+    issue()
+    assert live_cluster.run(renewed()) == [False, True, True, False]
 
 
 @pytest.mark.usefixtures("authority")
