@@ -99,7 +99,7 @@ def whole_dry_run(
 def dry_run(
     settings: LiveSettings, options: DryRunOptions, says: Callable[[str], None], *, must_serve: bool = False
 ) -> int:
-    """Watches until a signal; 0: everything agrees, 1: something differs. Raises InputError.
+    """Watches until a signal; 0: everything agrees, 1: something differs. Raises InputError, also for nothing compared.
 
     must_serve: whether a port that is taken is a fault.
     """
@@ -157,6 +157,8 @@ def dry_run(
         says(f"{process.shadow.undecided} pods still wait")
     if fault is not None:
         raise fault
+    if not results.compared:
+        raise InputError("nothing was compared: no attempt of the real scheduler on these pods ended meanwhile")
     return int(results.agreeing < results.compared)
 
 

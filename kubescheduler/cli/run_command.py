@@ -77,7 +77,8 @@ def run(
 
     With --dry-run nothing is written. Each pod is decided as it appears, and once more when the real scheduler's
     choice is seen; a line says what the one did, what the other does, and why they differ. A signal ends it. Its exit
-    status is 0 where everything agrees, 1 where something differs, 2 for wrong input and a server out of reach.
+    status is 0 where everything agrees, 1 where something differs, 2 where nothing was compared, for wrong input and a
+    server out of reach.
 
     \b
     Examples:

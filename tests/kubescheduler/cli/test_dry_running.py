@@ -282,6 +282,25 @@ def test_a_disk_that_fills_up(server: FrontServer, monkeypatch: pytest.MonkeyPat
     assert re.match(r"[1-9]\d* attempts compared, [1-9]\d* agree ", beside.log[0])
 
 
+def test_nothing_is_compared(server: FrontServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that a signal ends before the real scheduler did anything is no agreement."""
+    ended: list[BaseException] = []
+    with StartedDryRun(server, "1.36", monkeypatch, ended=ended) as beside:
+        for name in ("waits", "gone"):
+            server.storage.create(PODS, "default", a_pod(name))
+        beside.waits(2)
+        server.storage.delete(PODS, "default", "gone")
+        beside.waits(1)
+    assert [str(error) for error in ended] == [
+        "nothing was compared: no attempt of the real scheduler on these pods ended meanwhile"
+    ]
+    assert beside.log == [
+        "0 attempts compared, 0 agree",
+        "1 pods were deleted before anything became of them",
+        "1 pods still wait",
+    ]
+
+
 @FULL
 def test_a_disk_without_room(kubescheduler: Run, server: FrontServer) -> None:
     """Nothing can be written from the beginning: the run ends, and does not wait."""
@@ -335,6 +354,8 @@ def test_a_port_that_is_taken(server: FrontServer, monkeypatch: pytest.MonkeyPat
         with StartedDryRun(server, "1.36", monkeypatch, serving=serving) as beside:
             server.storage.create(PODS, "default", a_pod("web"))
             beside.waits(1)
+            beside.bind("web", "n1")
+            beside.waits(0)
         assert beside.log[0].startswith("nothing is served: failed to create listener")
         settings = LiveSettings(
             live_release("1.36"),
