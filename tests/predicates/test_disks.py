@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.objects import ISCSI, RBD, AWSElasticBlockStore, ClaimVolume, GCEPersistentDisk, Pod, VolumeSource
-from clusterstate.snapshot import PodChange, Snapshot
+from clusterstate.snapshot import Snapshot
 from predicates.disks import DISK_CONFLICT, conflicts, exclusive_disks, no_disk_conflict
 from tests.support.build import Cluster, make_node, make_pod, names_where
 
@@ -57,16 +57,6 @@ def test_conflicts(one: VolumeSource, other: VolumeSource, conflict: bool) -> No
     for there, wanted in ((one, other), (other, one)):
         cluster = Cluster([make_node("a"), make_node("b")], [mounting(there, name="x", node="a")])
         assert failing(cluster, mounting(wanted)) == (["a"] if conflict else [])
-
-
-def test_pods_thought_on_and_away_count() -> None:
-    """One of two conflicting pods that goes leaves the other's conflict."""
-    pods = [mounting(GCE, name=n, node="a") for n in ("x", "y")]
-    cluster = Cluster([make_node("a"), make_node("b")], pods)
-    info = cluster.info(pods[0])
-    one_gone = cluster.snapshot.what_if([PodChange(0, info, -1), PodChange(1, info, 1)])
-    assert failing(cluster, mounting(GCE), one_gone) == ["a", "b"]
-    assert failing(cluster, mounting(GCE), one_gone.what_if([PodChange(0, info, -1)])) == ["b"]
 
 
 VOLUMES = st.one_of(

@@ -86,23 +86,6 @@ def test_an_empty_label_value_is_a_topology() -> None:
     assert list(reasons(cluster, make_pod(affinity=far(term(app="x"))))) == ["e1", "e2"]
 
 
-def test_counts_follow_the_pods() -> None:
-    """Pods that come and go, and nodes that change their labels, are seen at once."""
-    cluster = Cluster(NODES)
-    pod, row = make_pod(affinity=far(term(app="x"))), cluster.columns.row("b1")
-    guard = make_pod("g", Y, node="b1", affinity=far(term("host")))
-    assert reasons(cluster, pod) == {}
-    cluster.columns.put_pod(row, guard, "g")
-    assert reasons(cluster, pod) == failing(EXISTING_ANTI_AFFINITY, ["b1"])
-    cluster.columns.take_pod(row, "g")
-    cluster.columns.put_pod(row, make_pod("e", X), "e")
-    assert reasons(cluster, pod) == failing(ANTI_AFFINITY_RULES, ["b1"])
-    cluster.columns.put_node(row, make_node("b1", {"zone": "a"}))
-    assert list(reasons(cluster, pod)) == ["a1", "a2", "b1"]
-    cluster.columns.take_pod(row, "e")
-    assert reasons(cluster, pod) == {}
-
-
 # --- what if -------------------------------------------------------------------------------
 
 
@@ -123,16 +106,6 @@ def test_nominated_pods_do_not_count_for_the_pods_own_terms() -> None:
         assert found == failing(EXISTING_ANTI_AFFINITY, ["a1", "a2"])
     alone = cluster.snapshot.what_if([change(cluster, make_pod("n", X), "a1", 1, nominated=True)])
     assert reasons(cluster, make_pod(label=X, affinity=near(term(app="x"))), alone) == {}
-
-
-def test_removed_pods_do_not_count() -> None:
-    """A hypothetically removed pod leaves all three counts; another that supports the same topology stays."""
-    running = make_pod("e", X, node="a1", affinity=far(term(app="me")))
-    cluster = Cluster(NODES, [running])
-    gone = cluster.snapshot.what_if([change(cluster, running, "a1", -1)])
-    assert reasons(cluster, make_pod(label={"app": "me"}), gone) == {}
-    assert reasons(cluster, make_pod(affinity=far(term(app="x"))), gone) == {}
-    assert len(reasons(cluster, make_pod(affinity=near(term(app="x"))), gone)) == len(NODES)
 
 
 def test_a_pod_put_back_counts_for_all_anti_affinity_terms() -> None:

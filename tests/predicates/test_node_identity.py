@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 
-from clusterstate.changes import Reads
 from clusterstate.objects import Affinity, Container, NodeAffinity, NodeSelectorTerm, Requirement
 from predicates.node_identity import (
     HOST_NETWORK_USERS,
     LABEL_PRESENCE,
-    NODE_IDENTITY,
     RESTART_ALL,
     label_presence_factory,
     needed_features,
@@ -69,18 +66,6 @@ def test_selector_and_required_affinity(spec: dict[str, object], failing: list[s
     verdict = pod_match_node_selector(pod, cluster.snapshot)
     assert list(verdict) == ["node(s) didn't match node selector"]
     assert names_where(cluster.snapshot, *verdict.values()) == failing
-
-
-def test_a_node_is_judged_again_when_its_labels_change() -> None:
-    """Columns follow an update, and the predicate depends on nothing but the node."""
-    cluster = Cluster(NODES)
-    pod = cluster.info(make_pod(node_selector=labels({"disk": "ssd"})))
-    rule = NODE_IDENTITY["MatchNodeSelector"](PredicateArgs())
-    assert rule.footprint.reads == Reads.NODE
-    assert rule.applies(pod)
-    assert [mask.tolist() for mask in rule.check(pod, cluster.snapshot).values()] == [[False, True]]
-    cluster.columns.put_node(1, make_node("b", {"disk": "ssd"}))
-    assert not np.any(list(rule.check(pod, cluster.snapshot).values()))
 
 
 NODES_LABELS = [

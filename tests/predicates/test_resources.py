@@ -9,7 +9,7 @@ import pytest
 from algorithmprovider.algorithms import FIT_PREDICATES
 from clusterstate.objects import Container, ContainerPort, FrozenMap, Pod, ResourceList
 from clusterstate.podinfo import ReleaseView
-from clusterstate.snapshot import PodChange, Snapshot
+from clusterstate.snapshot import Snapshot
 from kubescheduler.releases import v1_16, v1_20, v1_36
 from predicates.resources import (
     NOTHING_IGNORED,
@@ -111,16 +111,6 @@ def test_an_ignored_resource_is_still_something_asked_for() -> None:
     """A pod that asks only for it is tested on cpu, memory and ephemeral-storage."""
     pod = make_pod(requests=amounts()({GPU: 1}))
     assert reasons(on_node(ROOM(), OVERCOMMITTED), pod, ignored=frozenset({GPU})) == ALL
-
-
-def test_pods_thought_on_and_away_count() -> None:
-    """Their requests and their number."""
-    cluster = on_node(amounts(cpu=1000, pods=1)(), resources(cpu=800))
-    pod, other = make_pod(requests=resources(cpu=300)), cluster.info(make_pod(requests=resources(cpu=800)))
-    away = cluster.snapshot.what_if([PodChange(0, other, -1)])
-    assert reasons(cluster, pod) == ["pods", "cpu"]
-    assert reasons(cluster, pod, away) == []
-    assert reasons(cluster, pod, away.what_if([PodChange(0, other, 1)])) == ["pods", "cpu"]
 
 
 def test_all_four_report_in_order() -> None:
@@ -270,15 +260,3 @@ def test_init_containers_and_overhead_stay_on_the_node_in_1_20() -> None:
     cluster = Cluster([make_node("n", allocatable=ROOM_1_20)], [running], view=v1_20.VIEW)
     assert old(cluster, make_pod(requests=resources(cpu=400))) == []
     assert old(cluster, make_pod(requests=resources(cpu=401))) == [CPU]
-
-
-@pytest.mark.parametrize("view", [v1_20.VIEW, v1_36.VIEW], ids=["1.20", "1.36"])
-def test_pods_thought_onto_a_node_count(view: Any) -> None:
-    """And those hypothetically removed do not."""
-    cluster = on_node(ROOM_1_20, resources(cpu=1500), view=view)
-    ask = old if view is v1_20.VIEW else lambda *args, **rest: new(*args, **rest)[0]
-    pod, running = make_pod(requests=resources(cpu=800)), cluster.info(make_pod(requests=resources(cpu=1500)))
-    without = cluster.snapshot.what_if([PodChange(0, running, -1)])
-    both = without.what_if([PodChange(0, cluster.info(make_pod(requests=resources(cpu=1300))), 1)])
-    assert ask(cluster, pod, snapshot=without) == []
-    assert ask(cluster, pod, snapshot=both) == [CPU]

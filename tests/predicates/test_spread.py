@@ -92,30 +92,6 @@ def test_terminating_pods_count_and_pods_on_unknown_nodes_do_not() -> None:
     assert fails(cluster, pod) == ["a"]
 
 
-def test_counts_follow_the_cluster() -> None:
-    """Pods that come, and a domain that loses its last node, are seen at once."""
-    cluster = Cluster(ZONES, pods_on(a=1, b=1))
-    pod = make_pod(label=X, topology_spread_constraints=(spread(),))
-    assert fails(cluster, pod) == ["a", "b"]
-    cluster.columns.put_pod(cluster.columns.row("c"), make_pod("new", X), "new")
-    assert fails(cluster, pod) == []
-    cluster.columns.take_pod(cluster.columns.row("c"), "new")
-    cluster.columns.put_node(cluster.columns.row("c"), None)
-    assert fails(cluster, pod) == []
-
-
-def test_thought_on_pods_count() -> None:
-    """A pod hypothetically added to a node counts, nominated or not, and one removed does not."""
-    cluster = Cluster(ZONES, pods_on(a=1, b=1, c=1))
-    info = cluster.info(make_pod(label=X, topology_spread_constraints=(spread(),)))
-    other = cluster.info(make_pod("o", X))
-    for nominated in (False, True):
-        snapshot = cluster.snapshot.what_if([PodChange(0, other, 1, nominated)])
-        assert names_where(snapshot, even_pods_spread(info, snapshot)[NOT_SPREAD]) == ["a"]
-    snapshot = cluster.snapshot.what_if([PodChange(0, other, -1)])
-    assert names_where(snapshot, even_pods_spread(info, snapshot)[NOT_SPREAD]) == ["b", "c"]
-
-
 @pytest.mark.parametrize(
     ("pods", "expected"),
     [
@@ -223,30 +199,6 @@ def wanting(*constraints: TopologySpreadConstraint, label: dict[str, str] | None
 
 RACKS = [make_node(zone, {"zone": zone, "rack": f"r{zone}"}) for zone in "ab"]
 TOLERATES = (Toleration("dirty", "Exists"),)
-DIRTY_C = make_node("c", {"zone": "c"}, taints=(Taint("dirty", "", "NoSchedule"),))
-
-
-CASES_1_36: dict[str, Any] = {
-    "min-domains-force-zero": (wanting(spread(min_domains=4)), [CROWDED, CROWDED, CROWDED]),
-    "min-domains-larger-skew": (wanting(spread(skew=3, min_domains=4)), [CROWDED, None, None]),
-    "taints-honoured": (wanting(spread(node_taints_policy="Honor")), [CROWDED, None, None]),
-    "tolerated": (wanting(spread(node_taints_policy="Honor"), tolerations=TOLERATES), [CROWDED, CROWDED, None]),
-    "affinity-ignored": (
-        wanting(spread(node_affinity_policy="Ignore"), node_selector=labels({"zone": "a"})),
-        [CROWDED, CROWDED, None],
-    ),
-    "affinity-honoured": (wanting(spread(), node_selector=labels({"zone": "a"})), [None, None, None]),
-    "empty-selector-counts-nothing": (wanting(spread(selector=LabelSelector())), [None, None, None]),
-    "label-keys": (wanting(spread(match_label_keys=("rev",)), label={"app": "x", "rev": "2"}), [None, None, None]),
-    "absent-label-keys": (wanting(spread(match_label_keys=("rev",))), [CROWDED, CROWDED, None]),
-}
-
-
-@pytest.mark.parametrize(("pod", "expected"), CASES_1_36.values(), ids=CASES_1_36)
-def test_members_of_1_36(pod: Pod, expected: list[str | None]) -> None:
-    """Zones a with three pods, b with two and a tainted c with one."""
-    cluster = Cluster([*RACKS, DIRTY_C], pods_on(a=3, b=2, c=1), view=VIEWS["1.36"])
-    assert outcomes("1.36", cluster.info(pod), cluster.snapshot) == expected
 
 
 @pytest.mark.parametrize(

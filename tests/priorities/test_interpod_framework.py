@@ -21,7 +21,7 @@ from clusterstate.objects import (
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.pod_affinity import TERMS_1_36
 from clusterstate.snapshot import Snapshot
-from priorities.interpod_framework import normalize_1_20, normalize_1_36, scoring_1_20, scoring_1_25, scoring_1_36
+from priorities.interpod_framework import scoring_1_20, scoring_1_25, scoring_1_36
 from priorities.types import PriorityConfig, PriorityError
 from tests.support.build import Cluster, labels, make_node, make_pod
 from tests.support.references.reference_rules import InterpodReference
@@ -57,26 +57,6 @@ def liking(weight: int, away: int = 0, selector: LabelSelector | None = HAS_X) -
     return Affinity(
         pod_affinity=PodAffinity(preferred=(WeightedPodAffinityTerm(weight, term),)), pod_anti_affinity=apart
     )
-
-
-@pytest.mark.parametrize(
-    ("release", "raw", "expected"),
-    [
-        ("1.20", [5, 10], [50, 100]),
-        ("1.36", [5, 10], [0, 100]),
-        ("1.20", [-5, -10], [50, 0]),
-        ("1.36", [-5, -10], [100, 0]),
-        ("1.20", [7, 7], [100, 100]),
-        ("1.36", [7, 7], [0, 0]),
-        ("1.20", [0, 0], [0, 0]),
-        ("1.20", [0, 29, 1000], [0, 2, 100]),
-    ],
-)
-def test_normalisation(release: str, raw: Scores, expected: Scores) -> None:
-    """The range contains 0 in 1.20; in 1.36 it is that of the numbers."""
-    cluster = Cluster()
-    normalize = normalize_1_20 if release == "1.20" else normalize_1_36
-    assert normalize(cluster.info(make_pod()), cluster.snapshot, np.array(raw)).tolist() == expected
 
 
 def incoming(affinity: Affinity | None = None) -> Pod:

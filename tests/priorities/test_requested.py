@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.objects import NO_RESOURCES, Container, FrozenMap, ResourceList
-from clusterstate.snapshot import PodChange
 from priorities.requested import (
     BALANCED_WITH_VOLUMES,
     RESOURCE_LIMITS,
@@ -61,14 +60,6 @@ def test_scores(
     assert [rule(pod, cluster.snapshot).tolist() for rule in RULES] == [[score] * nodes for score in scores]
 
 
-def test_init_containers_do_not_count_and_a_pod_without_containers_is_nothing() -> None:
-    """Only ordinary containers are summed."""
-    cluster = Cluster([make_node("n", allocatable=resources(cpu=1000, memory=1000))])
-    init = Container(requests=resources(cpu=900, memory=900))
-    pod = cluster.info(make_pod(containers=(), init_containers=(init,)))
-    assert least_requested(pod, cluster.snapshot).tolist() == [10]
-
-
 AMOUNTS = st.one_of(st.integers(0, 30), st.integers(0, 1 << 59))
 
 
@@ -91,17 +82,6 @@ def test_a_few_rows_score_like_many(
     pod, snapshot = cluster.info(make_pod(requests=resources(cpu=cpu, memory=memory))), cluster.snapshot
     few = snapshot.take(snapshot.row_numbers[row : row + 1])
     assert rule(pod, few).tolist() == rule(pod, snapshot)[row : row + 1].tolist()
-
-
-def test_pods_thought_on_and_away_count() -> None:
-    """A what-if changes the scores of its rows only."""
-    half = resources(cpu=500, memory=500)
-    nodes = [make_node(name, allocatable=resources(cpu=1000, memory=1000)) for name in "ab"]
-    cluster = Cluster(nodes, [make_pod("old", node="b", requests=half)])
-    pod, other = cluster.info(make_pod(requests=resources(cpu=0, memory=0))), cluster.info(make_pod(requests=half))
-    swapped = cluster.snapshot.what_if([PodChange(0, other, 1), PodChange(1, other, -1)])
-    assert least_requested(pod, cluster.snapshot).tolist() == [10, 5]
-    assert least_requested(pod, swapped).tolist() == [5, 10]
 
 
 # --- with attachable volumes -------------------------------------------------------------------

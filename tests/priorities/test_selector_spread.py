@@ -79,23 +79,6 @@ def test_which_pods_count() -> None:
     assert matching_pods(cluster.info(make_pod(label={"app": "y"})), cluster.snapshot).tolist() == [0, 0, 0, 0]
 
 
-def test_counts_follow_services() -> None:
-    """A service that comes later is counted by at once."""
-    cluster = Cluster(NODES, pods_on(a=1))
-    info = cluster.info(make_pod(label=X))
-    assert matching_pods(info, cluster.snapshot).tolist() == [0, 0, 0, 0]
-    cluster.columns.log.whole(cluster.objects.put(SERVICE))
-    assert matching_pods(info, cluster.snapshot).tolist() == [1, 0, 0, 0]
-
-
-def test_numbers_do_not_change_with_the_cluster() -> None:
-    """What was counted once stays as it was when a pod arrives later."""
-    cluster = Cluster(NODES, [], [SERVICE])
-    before = matching_pods(cluster.info(make_pod(label=X)), cluster.snapshot)
-    cluster.columns.put_pod(0, make_pod("new", X), "new")
-    assert before.tolist() == [0, 0, 0, 0]
-
-
 def test_both_names_are_one_rule() -> None:
     """ServiceSpreadingPriority counts by controllers too."""
     owner = ReplicaSet(ObjectMeta("r", "default"), LabelSelector(labels(X)))

@@ -8,13 +8,11 @@ from collections.abc import Sequence
 from typing import Any
 from unittest.mock import patch
 
-import msgspec
 import numpy as np
 import pytest
 
 from clusterstate.cache import ClusterCache
-from clusterstate.changes import LOCAL, Reads
-from clusterstate.footprint import Footprint, ScopeReading
+from clusterstate.footprint import ScopeReading
 from clusterstate.manifests.annotations_1_4 import TAINTS_ANNOTATION
 from clusterstate.objects import (
     Affinity,
@@ -24,7 +22,6 @@ from clusterstate.objects import (
     NodeSelectorTerm,
     PreferredSchedulingTerm,
     Requirement,
-    Taint,
 )
 from kubescheduler.core.algorithm import (
     Algorithm,
@@ -81,14 +78,6 @@ def scheduler(
     return GenericScheduler(Algorithm("1.16", tuple(predicates), weighted, **algorithm), cache)
 
 
-def test_only_the_first_failing_predicate_is_reported() -> None:
-    """Short circuit: a node's later predicates are not reported, though each is known on its own."""
-    decision = scheduler([refusing("One", "r1", "a"), refusing("Two", "r2", "a", "b")]).decide(make_pod())
-    assert decision.reasons() == {"a": ["r1"], "b": ["r2"]}
-    assert decision.checks() == {"a": {"One": ["r1"], "Two": ["r2"]}, "b": {"Two": ["r2"]}}
-    assert decision.host == "c"
-
-
 def test_all_reasons_are_reported_when_the_policy_asks_for_it() -> None:
     """alwaysCheckAllPredicates collects every predicate's reasons."""
     rules = [refusing("One", "r1", "a", "b", "c"), refusing("Two", "r2", "a")]
@@ -118,16 +107,6 @@ def test_an_error_that_is_short_circuited_everywhere_does_not_matter() -> None:
     assert scheduler(rules).decide(make_pod()).host == "b"
 
 
-def test_weights_multiply_and_ties_go_to_the_first_name() -> None:
-    """Totals are weighted sums; best lists every node that has the highest."""
-    priorities = [(scoring("P", a=1, b=3), 2), (scoring("Q", a=4, c=1), 1)]
-    decision = scheduler(priorities=priorities).decide(make_pod())
-    assert decision.total() == {"a": 6, "b": 6, "c": 1}
-    assert decision.best() == ["a", "b"]
-    assert decision.host == "a"
-    assert decision.score("P") == {"a": 1, "b": 3, "c": 0}
-
-
 def test_totals_wrap_at_64_bits() -> None:
     """A sum beyond 2^63 - 1 becomes negative, as in Go."""
     decision = scheduler(priorities=[(scoring("P", a=10), 2**60)]).decide(make_pod())
@@ -151,44 +130,6 @@ def test_a_single_node_is_returned_unscored() -> None:
 def test_no_nodes_is_an_error_of_its_own() -> None:
     """The release's text."""
     assert scheduler(nodes=()).decide(make_pod()).message == "no nodes available to schedule pods"
-
-
-def test_local_verdicts_are_judged_again_only_on_changed_rows() -> None:
-    """A placed pod changes one row; a local rule is asked about that row alone."""
-    calls: list[int] = []
-    nodes = [f"n{i:02}" for i in range(20)]
-    engine = scheduler([refusing("One", "r", "n00", calls=calls)], nodes=nodes)
-    for number in range(3):
-        pod = make_pod(f"p{number}")
-        decision = engine.decide(pod)
-        assert decision.host is not None
-        engine.cache.assume_pod(pod, decision.host)
-    assert calls == [20, 1, 1]
-
-
-def test_far_looking_rules_run_anew_on_every_row() -> None:
-    """A rule that reads pods anywhere is asked about all rows after any placement."""
-    calls: list[int] = []
-    rule = msgspec.structs.replace(refusing("One", "r", calls=calls), footprint=Footprint(LOCAL | Reads.ALL_PODS))
-    engine = scheduler([rule])
-    engine.decide(make_pod())
-    engine.decide(make_pod())
-    engine.cache.assume_pod(make_pod("q"), "a")
-    engine.decide(make_pod())
-    assert calls == [3, 3]
-
-
-def test_earlier_decisions_do_not_change_when_the_cluster_does() -> None:
-    """A Decision keeps the arrays it was made from."""
-    fits = RESOURCES["PodFitsResources"](PredicateArgs())
-    engine = scheduler([fits], nodes=[f"n{i:02}" for i in range(20)])
-    big = make_pod("big", requests=resources(cpu=3000))
-    before = engine.decide(big)
-    engine.cache.assume_pod(make_pod("first", requests=resources(cpu=3000)), "n00")
-    after = engine.decide(big)
-    assert before.reasons() == {}
-    assert after.reasons() == {"n00": ["Insufficient cpu"]}
-    assert before.reasons() == {}
 
 
 @pytest.mark.parametrize(("priority", "fits"), [(5, ["b", "c"]), (6, ["a", "b", "c"])], ids=["equal", "higher"])
@@ -321,19 +262,6 @@ def test_pods_on_nodes_that_are_not_listed_count() -> None:
     assert engine.decide(make_pod(requests=resources(cpu=600))).message.endswith("(a): Insufficient cpu\n")
 
 
-def test_all_reasons_are_told() -> None:
-    """No predicate stops another; GeneralPredicates and its parts repeat a reason."""
-    policy = {
-        **NOTHING,
-        "predicates": [{"name": n} for n in ("GeneralPredicates", "PodFitsResources", "NoDiskConflict")],
-    }
-    decision = scheduler_1_4(make_node("a"), policy=policy).decide(make_pod(requests=resources(cpu=5000)))
-    assert decision.reasons() == {"a": ["Insufficient cpu", "Insufficient cpu"]}
-    assert decision.message == (
-        "pod (p) failed to fit in any node\nfit failure on node (a): Insufficient cpu, Insufficient cpu\n"
-    )
-
-
 @pytest.mark.parametrize("name", ["Mine", "CheckNodeLabelPresence", "HostName"])
 def test_a_predicate_of_any_name_runs(name: str) -> None:
     """Where 1.16 would pass over it."""
@@ -341,20 +269,6 @@ def test_a_predicate_of_any_name_runs(name: str) -> None:
     policy = {**NOTHING, "predicates": [{"name": name, "argument": argument}]}
     decision = scheduler_1_4(make_node("a"), policy=policy).decide(make_pod())
     assert decision.checks() == {"a": {name: ["CheckNodeLabelPresence"]}}
-
-
-def test_an_empty_policy_is_no_predicate_and_no_priority() -> None:
-    """Every listed node fits and scores 1."""
-    decision = scheduler_1_4(make_node("a", taints=(Taint("k", "", "NoSchedule"),)), policy=NOTHING).decide(
-        make_pod(requests=resources(cpu=99000))
-    )
-    assert decision.total() == {"a": 1}
-
-
-def test_a_single_node_is_scored() -> None:
-    """Priorities always run."""
-    decision = scheduler_1_4(make_node("a")).decide(make_pod())
-    assert decision.total()["a"] > 100000
 
 
 def test_claims_are_not_waited_for() -> None:

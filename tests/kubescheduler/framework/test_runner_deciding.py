@@ -8,15 +8,12 @@ import numpy as np
 import pytest
 
 from algorithmprovider.custom_code import CustomCodeError
-from clusterstate.changes import NOTHING
 from clusterstate.errors import SchedulingError
-from clusterstate.footprint import Footprint
 from kubescheduler.core.status import Code, Status
 from kubescheduler.framework.contract.cycle_state import CycleState, StateNotFoundError
-from kubescheduler.framework.contract.plugin import ColumnPlugin, PreFilterResult
+from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.framework_runtime import Framework
-from predicates.types import FitPredicate, NodeError, PreFiltered
 from priorities.types import PriorityConfig, PriorityError
 from tests.support.build import make_node, make_pod
 from tests.support.deciders import Recorder, answers, frame, plugin, services_of
@@ -26,93 +23,7 @@ U, SKIP, UAU = Status.unschedulable("u"), Status(Code.Skip), Status.unresolvable
 BOTH = ["1.20", "1.36"]
 
 
-def names(*given: str) -> PreFilterResult:
-    return PreFilterResult(frozenset(given))
-
-
-def pre_filtered(release: str, **given: Any) -> tuple[Any, CycleState]:
-    """The outcome of plugins that answer this, in order, and the state."""
-    framework = frame(release, *(plugin(name, **answers(pre_filter=answer)) for name, answer in given.items()))
-    state = CycleState()
-    return framework.run_pre_filter(state, POD, framework.handle.snapshot()), state
-
-
-def test_a_rejection_ends_it_in_1_20() -> None:
-    """The first rejection is returned as it is, and later plugins are not asked."""
-    outcome, _ = pre_filtered("1.20", A=None, B=U, C=SchedulingError("not asked"))
-    assert outcome.status == U.by("B")
-
-
-@pytest.mark.parametrize("release", BOTH)
-def test_an_error_names_the_plugin(release: str) -> None:
-    """What a plugin raises is told as its error."""
-    outcome, _ = pre_filtered(release, A=SchedulingError("broken"))
-    assert outcome.status.message == 'running PreFilter plugin "A": broken'
-    assert outcome.status.code is Code.Error
-
-
-def test_unschedulable_is_remembered_in_1_36() -> None:
-    """Later plugins are asked all the same, and the last rejection is told."""
-    outcome, state = pre_filtered("1.36", A=U, B=SKIP, C=Status.unschedulable("v"), D=names("n1"))
-    assert outcome.status == Status.unschedulable("v").by("C")
-    assert state.skip_filter == {"B"}
-
-
-def test_names_are_intersected() -> None:
-    """Only nodes that every plugin gave are left; the plugins are sorted."""
-    outcome, _ = pre_filtered("1.36", B=names("n1", "n2"), C=None, A=(names("n2", "n3"), None), D=PreFilterResult())
-    assert outcome.status is None
-    assert outcome.nodes == {"n2"}
-    assert outcome.plugins == ("A", "B")
-
-
 # --- column rules ------------------------------------------------------------------------------
-
-
-def column(answer: PreFiltered, *, applies: bool = True) -> ColumnPlugin:
-    check = FitPredicate(
-        "Column",
-        lambda pod, snapshot: {},
-        Footprint(pre_reads=NOTHING),
-        applies=lambda pod: applies,
-        pre_filter=lambda pod, snapshot: answer,
-        unresolvable=lambda reason: reason == "hopeless",
-    )
-    return ColumnPlugin("Column", frozenset({Point.PRE_FILTER, Point.FILTER}), check)
-
-
-@pytest.mark.parametrize("release", BOTH)
-@pytest.mark.parametrize(
-    ("reasons", "status"),
-    [
-        (("hopeless",), Status.unresolvable("hopeless").by("Column")),
-        (("a", "b"), Status.unschedulable("a", "b").by("Column")),
-        ((NodeError("no {pod}"),), Status.failure('running PreFilter plugin "Column": no default/p').by("Column")),
-    ],
-    ids=["unresolvable", "unschedulable", "error"],
-)
-def test_what_column_rules_say(release: str, reasons: tuple[str, ...], status: Status) -> None:
-    """Reasons become a status with the code that belongs to them."""
-    framework = frame(release, column(PreFiltered(reasons=reasons)))
-    assert framework.run_pre_filter(CycleState(), POD, framework.handle.snapshot()).status == status
-
-
-@pytest.mark.parametrize(("release", "skipped"), [("1.20", set()), ("1.36", {"Column"})])
-@pytest.mark.parametrize(
-    "made", [column(PreFiltered(), applies=False), column(PreFiltered(skip=True))], ids=["applies", "skip"]
-)
-def test_column_rules_that_say_nothing(release: str, skipped: set[str], made: ColumnPlugin) -> None:
-    """Where Skip is known, the plugin's Filter is left out."""
-    framework, state = frame(release, made), CycleState()
-    assert framework.run_pre_filter(state, POD, framework.handle.snapshot()).status is None
-    assert state.skip_filter == skipped
-
-
-def test_column_rules_name_nodes() -> None:
-    """A set of names counts as one of a custom plugin does."""
-    framework = frame("1.36", column(PreFiltered(nodes=frozenset({"n1"}))))
-    outcome = framework.run_pre_filter(CycleState(), POD, framework.handle.snapshot())
-    assert (outcome.nodes, outcome.plugins) == ({"n1"}, ("Column",))
 
 
 def test_skipped_calls_are_not_counted() -> None:
@@ -224,13 +135,6 @@ def filtered(release: str, every: bool = False, **given: Any) -> Status | None:
     return framework.run_filter(CycleState(), POD, there)
 
 
-@pytest.mark.parametrize("release", BOTH)
-def test_the_first_rejection_counts(release: str) -> None:
-    """Later plugins are not asked."""
-    assert filtered(release, A=None, B=U, C=SchedulingError("not asked")) == U.by("B")
-    assert filtered(release, A=None) is None
-
-
 def test_a_policy_can_run_all_filters() -> None:
     """The reasons are joined under the worst code, but an error is told alone."""
     assert filtered("1.20", True, A=U, B=UAU) == Status(Code.UnschedulableAndUnresolvable, ("u", "uau"), plugin="A")
@@ -239,40 +143,11 @@ def test_a_policy_can_run_all_filters() -> None:
     ).by("B")
 
 
-@pytest.mark.parametrize(
-    ("release", "text"),
-    [("1.20", 'running "A" filter plugin for pod "p": broken'), ("1.36", 'running "A" filter plugin: broken')],
-)
-def test_an_error_of_filter_names_the_plugin(release: str, text: str) -> None:
-    """Only 1.20 names the pod too."""
-    assert filtered(release, A=SchedulingError("broken")) == Status.failure(text).by("A")
-
-
 @pytest.mark.parametrize(("release", "code"), [("1.20", Code.Error), ("1.36", Code.Pending)])
 def test_pending_is_a_rejection_in_1_36(release: str, code: Code) -> None:
     """1.20 does not know it."""
     status = filtered(release, A=Status(Code.Pending, ("later",)))
     assert status.code is code
-
-
-def test_plugins_that_skipped_are_left_out() -> None:
-    """PreFilter said Skip in this attempt."""
-    framework, there = with_node("1.36", plugin("A", **answers(pre_filter=None, filter=U)))
-    state = CycleState()
-    state.skip_filter.add("A")
-    assert framework.run_filter(state, POD, there) is None
-
-
-@pytest.mark.parametrize("release", BOTH)
-@pytest.mark.parametrize(("asked", "texts"), [(True, None), (False, "no state")])
-def test_a_column_rule_without_its_pre_filter(release: str, asked: bool, texts: str | None) -> None:
-    """A rule that reads what PreFilter wrote fails when the profile leaves that out."""
-    points = frozenset({Point.FILTER, Point.PRE_FILTER} if asked else {Point.FILTER})
-    check = FitPredicate("Column", lambda pod, snapshot: {})
-    framework, there = with_node(release, ColumnPlugin("Column", points, check, filter_alone="no state"))
-    status = framework.run_filter(CycleState(), POD, there)
-    assert (status is None) == (texts is None)
-    assert status is None or status.message.endswith(": no state")
 
 
 @pytest.mark.parametrize("release", BOTH)
@@ -315,24 +190,6 @@ def framed(release: str, *plugins: Any, **more: Any) -> Any:
     return framework, framework.handle.snapshot()
 
 
-@pytest.mark.parametrize("release", BOTH)
-def test_scores_are_normalised_and_weighed(release: str) -> None:
-    """Per node or over all nodes, raw scores go through the plugin's own normalising."""
-    per_node = plugin(
-        "PerNode",
-        score=lambda state, pod, info: int(info.name[1:]),
-        normalize_scores=lambda state, pod, scores: scores * 10,
-    )
-    columns = plugin("Columns", score_nodes=lambda state, pod, snapshot: [5] * len(snapshot))
-    framework, nodes = framed(release, per_node, columns, weights={"PerNode": 3})
-    outcome = framework.run_score(CycleState(), POD, nodes)
-    assert outcome.status is None
-    assert outcome.scores["PerNode"].raw.tolist() == [1, 2]
-    assert outcome.scores["PerNode"].normalized.tolist() == [10, 20]
-    assert outcome.scores["PerNode"].weight == 3
-    assert outcome.totals.tolist() == [35, 65]
-
-
 def scorer(**fields: Any) -> ColumnPlugin:
     config = PriorityConfig(
         "Column",
@@ -342,17 +199,6 @@ def scorer(**fields: Any) -> ColumnPlugin:
         **fields,
     )
     return ColumnPlugin("Column", frozenset({Point.PRE_SCORE, Point.SCORE}), scoring=config, score_alone="no state")
-
-
-@pytest.mark.parametrize("release", BOTH)
-def test_column_rules_settle_and_reduce(release: str) -> None:
-    """Raw scores are the settled ones."""
-    framework, nodes = framed(release, scorer())
-    state = CycleState()
-    assert framework.run_pre_score(state, POD, nodes) is None
-    outcome = framework.run_score(state, POD, nodes)
-    assert outcome.scores["Column"].raw.tolist() == [1, 2]
-    assert outcome.totals.tolist() == [50, 100]
 
 
 @pytest.mark.parametrize(
@@ -368,14 +214,6 @@ def test_skip(release: str, text: str | None, skipped: set[str]) -> None:
     assert state.skip_score == skipped
     if skipped:
         assert framework.run_score(state, POD, nodes).scores == {}
-
-
-def test_a_column_rule_skips() -> None:
-    """Its PreScore has nothing to score."""
-    framework, nodes = framed("1.36", scorer(pre_score=lambda pod, snapshot: False))
-    state = CycleState()
-    assert framework.run_pre_score(state, POD, nodes) is None
-    assert state.skip_score == {"Column"}
 
 
 def erring(*_: Any) -> Any:
@@ -442,12 +280,3 @@ def test_scores_out_of_range(release: str) -> None:
     config = PriorityConfig("A", lambda pod, snapshot: np.full(2, 101))
     framework, nodes = framed(release, ColumnPlugin("A", frozenset({Point.SCORE}), scoring=config))
     assert framework.run_score(CycleState(), POD, nodes).status == Status.failure(OUT_OF_RANGE).by("A")
-
-
-@pytest.mark.parametrize("release", BOTH)
-def test_a_subset_of_nodes_scores_the_same(release: str) -> None:
-    """Without normalising, a node's score is its own."""
-    made = plugin("A", score=lambda state, pod, info: int(info.name[1:]))
-    framework, nodes = framed(release, made)
-    one = framework.run_score(CycleState(), POD, nodes.take(np.array([1])))
-    assert one.totals.tolist() == framework.run_score(CycleState(), POD, nodes).totals.tolist()[1:]

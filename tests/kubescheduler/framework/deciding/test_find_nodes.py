@@ -432,18 +432,3 @@ def test_what_runs_there_is_gone() -> None:
         assert [column.tolist() for column in snapshot.image("app:latest")] == [[0] * len(snapshot)] * 2
         assert (snapshot.allocatable == CLUSTER.snapshot.take(snapshot.row_numbers).allocatable).all()
         assert snapshot.names == CLUSTER.snapshot.take(snapshot.row_numbers).names
-
-
-def test_pods_are_counted_by_topology_but_not_by_node() -> None:
-    """Counts over a topology come from the whole cluster, as they do upstream."""
-    by_zone = EMPTIED.tally("zone", "zone", one)
-    by_node = EMPTIED.tally("node", None, one)
-    assert EMPTIED.counts(by_zone).tolist() == CLUSTER.snapshot.counts(by_zone).tolist() == [2, 2, 0]
-    assert EMPTIED.counts(by_node).tolist() == [0, 0, 0]
-    assert CLUSTER.snapshot.counts(by_node).tolist() == [1, 1, 0]
-
-
-def test_the_true_nodes_are_not_touched() -> None:
-    """Nothing is written to."""
-    assert CLUSTER.snapshot.pod_count.tolist() == [1, 1, 0]
-    assert CLUSTER.snapshot.image("app:latest")[0].tolist() == [1 << 30] * 3

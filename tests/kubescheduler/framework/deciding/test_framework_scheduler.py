@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterstate.errors import SchedulingError
 from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import Pod
 from clusterstate.usage import wrap
@@ -28,7 +27,7 @@ from kubescheduler.framework.deciding.opportunistic_batch import KeptRanking
 from kubescheduler.framework.deciding.score_plugins import HeapTie, heap_of, heap_root, pop_root, random_ranks
 from predicates.types import FitPredicate
 from tests.support.build import make_node, make_pod, resources
-from tests.support.deciders import FakeExtender, answers, deciding, plugin, refusing, scoring
+from tests.support.deciders import FakeExtender, deciding, plugin, refusing, scoring
 from tests.support.rich_worlds import RELEASES, DrawnCluster, everything, in_tree, incoming, told, worlds
 
 BOTH = pytest.mark.parametrize("release", RELEASES)
@@ -173,22 +172,6 @@ def test_the_state_is_the_callers(release: str) -> None:
     assert cycle.read("seen") == ["n0", "n1", "n2"]
 
 
-@BOTH
-def test_an_error_takes_everything_back(release: str) -> None:
-    """No node fits, nothing is scored, and PostFilter is not run."""
-    calls: list[Any] = []
-    watcher = plugin("W", post_filter=lambda *given: calls.append(given))
-    broken = plugin("A", **answers(score=SchedulingError("broken")))
-    decision = (
-        deciding(release, refusing("F", n0="full"), scoring("S", 1, 2, 3), broken, watcher)
-        .attempt(make_pod())
-        .run(preempt=True)
-    )
-    assert (decision.fits(), decision.total(), decision.scores, decision.host) == ([], {}, {}, None)
-    assert decision.message == decision.error
-    assert calls == []
-
-
 def test_the_algorithm_of_a_scheduler() -> None:
     """The shape that legacy releases have, for those who show it."""
     scheduler = deciding("1.36", refusing("F", n0="full"), scoring("S", 1, 2, 3), weights={"S": 4})
@@ -306,27 +289,12 @@ def literal(totals: list[int], ranks: list[int]) -> int:
     return heap[0]
 
 
-@pytest.mark.parametrize(
-    ("totals", "chosen"),
-    [([7], 0), ([4, 4, 4], 0), ([5, 9, 9, 3], 1), ([1, 1, 2, 2], 3), ([-5, -7], 0), ([0, 0, 1, 0, 0, 1], 2)],
-)
-def test_worked_examples(totals: list[int], chosen: int) -> None:
-    """A child goes up only when it is greater, and the right one only when it is greater than the left."""
-    assert heap_root(np.array(totals)) == chosen
-
-
 @given(st.lists(st.tuples(st.integers(-2, 2), st.integers(0, 2)), min_size=1, max_size=70))
 def test_it_is_a_heap(nodes: list[tuple[int, int]]) -> None:
     """Where no ranks decide, looking at the greatest alone gives what sifting gives."""
     totals, ranks = [total for total, _ in nodes], [rank for _, rank in nodes]
     assert heap_root(np.array(totals), np.array(ranks)) == literal(totals, ranks)
     assert heap_root(np.array(totals)) == literal(totals, [0] * len(totals))
-
-
-@given(st.lists(st.integers(0, 3), min_size=1, max_size=40))
-def test_the_root_is_one_of_the_best(totals: list[int]) -> None:
-    """Whatever else decides, nothing goes before the total."""
-    assert totals[heap_root(np.array(totals))] == max(totals)
 
 
 def test_nodes_that_an_extender_scored_get_a_number_by_lot() -> None:

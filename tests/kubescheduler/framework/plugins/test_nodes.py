@@ -9,17 +9,14 @@ import pytest
 
 from clusterstate.objects import Container, ContainerPort, OwnerReference, Pod, Taint, Toleration
 from clusterstate.snapshot import PodChange
-from kubescheduler.framework.contract.plugin import ColumnPlugin, PluginFactory
+from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.plugins.nodes import (
     NodeLabelArgs,
     node_declared_features_1_36,
     node_label_1_20,
-    node_name_1_20,
-    node_name_1_36,
     node_ports_1_20,
     node_ports_1_36,
     node_prefer_avoid_pods_1_20,
-    node_unschedulable,
     taint_toleration_1_20,
     taint_toleration_1_36,
 )
@@ -27,48 +24,6 @@ from predicates.node_identity import HOST_NETWORK_USERS, RESTART_ALL
 from priorities.avoided_nodes import ANNOTATION
 from tests.support.build import Cluster, make_node, make_pod
 from tests.support.custom.extender_asking import HANDLE, check_of, refused, scores, scoring_of
-
-CLUSTER = Cluster([make_node("a"), make_node("b")])
-TEXTS = {
-    "1.20": (node_name_1_20, "node(s) didn't match the requested hostname"),
-    "1.36": (node_name_1_36, "node(s) didn't match the requested node name"),
-}
-
-
-@pytest.mark.parametrize(("make", "text"), TEXTS.values(), ids=TEXTS)
-def test_a_pod_that_names_a_node_fits_that_node_only(make: PluginFactory, text: str) -> None:
-    """Taking pods away does not mend it."""
-    plugin = make(None, HANDLE)
-    assert isinstance(plugin, ColumnPlugin)
-    assert refused(plugin, CLUSTER, make_pod()) == {}
-    assert refused(plugin, CLUSTER, make_pod("n", node="b")) == {text: ["a"]}
-    assert refused(plugin, CLUSTER, make_pod("n", node="z")) == {text: ["a", "b"]}
-    assert check_of(plugin).unresolvable(text)
-
-
-TEXT = "node(s) were unschedulable"
-KEY = "node.kubernetes.io/unschedulable"
-
-
-@pytest.mark.parametrize(
-    ("tolerations", "kept_off"),
-    [
-        pytest.param((), True, id="none"),
-        pytest.param((Toleration(KEY, "Exists", effect="NoSchedule"),), False, id="exists"),
-        pytest.param((Toleration(KEY, "Equal", "", "NoSchedule"),), False, id="empty-value"),
-        pytest.param((Toleration(KEY, "Equal", "x", "NoSchedule"),), True, id="other-value"),
-        pytest.param((Toleration(KEY, "Exists", effect="NoExecute"),), True, id="other-effect"),
-        pytest.param((Toleration("", "Exists"),), False, id="everything"),
-    ],
-)
-def test_cordoned_nodes_take_pods_that_tolerate_it(tolerations: tuple[Toleration, ...], kept_off: bool) -> None:
-    """The taint of a cordoned node is what the pod has to tolerate; taking pods away does not mend it."""
-    cluster = Cluster([make_node("open"), make_node("cordoned", unschedulable=True)])
-    plugin = node_unschedulable(None, HANDLE)
-    expected = {TEXT: ["cordoned"]} if kept_off else {}
-    assert refused(plugin, cluster, make_pod(tolerations=tolerations)) == expected
-    assert check_of(plugin).unresolvable(TEXT)
-
 
 NODES = [
     make_node("clean"),
@@ -227,16 +182,6 @@ def ordinary(name: str, port: int, node: str = "") -> Pod:
 
 def sidecar(name: str, port: int, node: str = "", policy: str | None = "Always") -> Pod:
     return make_pod(name, node=node, init_containers=(container(port, policy),))
-
-
-@pytest.mark.parametrize("plugin", [OLD_PORTS, NEW_PORTS], ids=["1.20", "1.36"])
-def test_a_port_in_use_refuses(plugin: ColumnPlugin) -> None:
-    """Taking the pod away that holds it mends it."""
-    cluster = Cluster([make_node("a"), make_node("b")], [ordinary("old", 80, "a")])
-    assert refused(plugin, cluster, ordinary("p", 80)) == {TEXT_OF_PORTS: ["a"]}
-    assert refused(plugin, cluster, ordinary("p", 81)) == {}
-    assert not check_of(plugin).unresolvable(TEXT_OF_PORTS)
-    assert not check_of(plugin).applies(cluster.info(make_pod()))
 
 
 @pytest.mark.parametrize(

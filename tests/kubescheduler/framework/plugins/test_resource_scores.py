@@ -8,21 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clusterstate.objects import Container, ContainerImage, Pod
-from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins.node_resources_balanced_allocation import (
     NodeResourcesBalancedAllocationArgs,
     node_resources_balanced_allocation_1_20,
     node_resources_balanced_allocation_1_36,
-)
-from kubescheduler.framework.plugins.nodes import image_locality_1_20, image_locality_1_36
-from kubescheduler.framework.plugins.resource_scores import (
-    NodeResourcesMostAllocatedArgs,
-    RequestedToCapacityRatioArgs,
-    node_resources_least_allocated_1_20,
-    node_resources_most_allocated_1_20,
-    requested_to_capacity_ratio_1_20,
 )
 from kubescheduler.releases import v1_20, v1_36
 from predicates.types import FitPredicate
@@ -31,27 +21,6 @@ from tests.support.custom.extender_asking import HANDLE, scores, scoring_of
 
 NODES = [make_node("a", allocatable=resources(cpu=4000, memory=8000)), make_node("b", allocatable=resources(cpu=4000))]
 ASKED = make_pod(requests=resources(cpu=1000, memory=4000))
-SHAPE = ((0, 0), (100, 10))
-SCORES: dict[str, tuple[ColumnPlugin, list[int]]] = {
-    "least": (node_resources_least_allocated_1_20(None, HANDLE), [62, 37]),
-    "most": (node_resources_most_allocated_1_20(None, HANDLE), [37, 12]),
-    "most-of-cpu": (
-        node_resources_most_allocated_1_20(NodeResourcesMostAllocatedArgs((("cpu", 100),)), HANDLE),
-        [25, 25],
-    ),
-    "ratio": (requested_to_capacity_ratio_1_20(RequestedToCapacityRatioArgs(SHAPE), HANDLE), [38, 63]),
-    "balanced": (node_resources_balanced_allocation_1_20(None, HANDLE), [75, 0]),
-}
-
-
-@pytest.mark.parametrize(("plugin", "expected"), SCORES.values(), ids=SCORES)
-def test_scores_of_1_20(plugin: ColumnPlugin, expected: list[int]) -> None:
-    """They are as they come, and every pod is scored."""
-    cluster = Cluster(NODES, view=v1_20.VIEW)
-    assert plugin.points == {Point.SCORE}
-    assert plugin.check is None
-    assert scores(plugin, cluster, ASKED) == (expected, expected)
-    assert scoring_of(plugin).pre_score(cluster.info(make_pod()), cluster.snapshot)
 
 
 @pytest.mark.parametrize(
@@ -84,28 +53,6 @@ def test_balanced_allocation_of_1_36() -> None:
     )
     asked = [scoring_of(p).pre_score(cluster.info(ASKED), cluster.snapshot) for p in (plugin, storage)]
     assert asked == [True, False]
-
-
-MIB = 1 << 20
-
-
-def with_image(image: str, init: str | None = None) -> Pod:
-    inits = () if init is None else (Container(image=init),)
-    return make_pod(containers=(Container(image=image),), init_containers=inits)
-
-
-@pytest.mark.parametrize(
-    ("pod", "old", "new"),
-    [(with_image("x"), [24, 0], [24, 0]), (with_image("y", "x:latest"), [0, 0], [12, 0]), (make_pod(), [0, 0], [0, 0])],
-    ids=["worked-example", "init-container", "no-image"],
-)
-def test_image_locality(pod: Pod, old: list[int], new: list[int]) -> None:
-    """Init containers count since 1.36."""
-    nodes = [make_node("a", images=(ContainerImage(("x:latest",), 523 * MIB),)), make_node("b")]
-    for make, view, expected in ((image_locality_1_20, v1_20.VIEW, old), (image_locality_1_36, v1_36.VIEW, new)):
-        plugin = make(None, HANDLE)
-        assert plugin.points == {Point.SCORE}
-        assert scores(plugin, Cluster(nodes, view=view), pod) == (expected, expected)
 
 
 @pytest.mark.parametrize(
