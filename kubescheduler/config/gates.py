@@ -1,7 +1,4 @@
-"""Feature gates: what one is, which ones a release knows, and what they are set to.
-
-At the end are those that a release's process takes and no decision depends on.
-"""
+"""Feature gates: what one is, which ones a release knows, and what they are set to."""
 
 from __future__ import annotations
 
@@ -81,7 +78,7 @@ class ReleaseGates(msgspec.Struct, frozen=True, eq=False):
         is_on = self._settled({**self.gates, **self.elsewhere}, given)
         missing = {
             name: [other for other in needed if not is_on.get(other, False)]
-            for name, needed in self.needs.items()
+            for name, needed in sorted(self.needs.items())
             if is_on.get(name, False)
         }
         return [
@@ -152,7 +149,9 @@ class ReleaseGates(msgspec.Struct, frozen=True, eq=False):
             gate = self.gates.get(name) or self.elsewhere.get(name)
             if gate is None:
                 if name not in self.stages.values():
-                    problems.append(f"unrecognized feature gate: {name}{nearest(name, self.gates, 0.9)}")
+                    problems.append(
+                        f"unrecognized feature gate: {name}{nearest(name, {**self.gates, **self.elsewhere}, 0.9)}"
+                    )
             elif gate.locked and value != gate.default:
                 locked, wanted = (str(flag).lower() for flag in (gate.default, value))
                 problems.append(f"cannot set feature gate {name} to {wanted}, feature is locked to {locked}")
@@ -179,167 +178,3 @@ def _values(text: str, problems: list[str]) -> dict[str, bool]:
         else:
             problems.append(f"invalid value of {name}={word}; write {name}=true or {name}=false")
     return given
-
-
-# --- gates that have no effect here ----------------------------------------------------------
-
-
-def _gates(named: Mapping[Gate, str]) -> dict[str, Gate]:
-    """Gate → the names of all that are like it, separated by white space."""
-    return {name: gate for gate, names in named.items() for name in names.split()}
-
-
-ELSEWHERE_1_13: Mapping[str, Gate] = _gates(
-    {
-        ALPHA: "CSIMigration CSIMigrationAWS CSIMigrationAzureDisk CSIMigrationAzureFile CSIMigrationGCE "
-        "CSIMigrationOpenStack"
-    }
-)
-"""Name → gate, of those that have to do with scheduling in later releases. Upstream: 1.13 pkg/features."""
-
-ELSEWHERE_1_20: Mapping[str, Gate] = _gates(
-    {
-        ALPHA: """
-        AnyVolumeDataSource BoundServiceAccountTokenVolume CSIMigrationAWSComplete CSIMigrationAzureDiskComplete
-        CSIMigrationAzureFile CSIMigrationAzureFileComplete CSIMigrationGCEComplete CSIMigrationOpenStackComplete
-        CSIServiceAccountToken CronJobControllerV2 CustomCPUCFSQuotaPeriod DownwardAPIHugePages EndpointSliceNodeName
-        EndpointSliceTerminatingCondition EphemeralContainers GracefulNodeShutdown HPAContainerMetrics HPAScaleToZero
-        IPv6DualStack KubeletCredentialProviders LocalStorageCapacityIsolationFSQuotaMonitoring MixedProtocolLBService
-        ProcMountType QOSReserved ServiceLBNodePortControl ServiceTopology SizeMemoryBackedVolumes TTLAfterFinished
-        WinDSR WindowsEndpointSliceProxying
-        """,
-        BETA_OFF: """
-        CSIMigrationvSphere CSIMigrationvSphereComplete ExperimentalHostUserNamespaceDefaulting
-        """,
-        BETA: """
-        APIListChunking APIPriorityAndFairness APIResponseCompression AllowInsecureBackendProxy AppArmor CPUManager
-        CRIContainerLogRotation CSIInlineVolume CSIVolumeFSGroupPolicy ConfigurableFSGroupPolicy DevicePlugins
-        DisableAcceleratorUsageMetrics DynamicKubeletConfig EndpointSlice EndpointSliceProxying ExpandCSIVolumes
-        ExpandInUsePersistentVolumes ExpandPersistentVolumes HugePageStorageMediumSize ImmutableEphemeralVolumes
-        KubeletPodResources LegacyNodeRoleBehavior NodeDisruptionExclusion NonPreemptingPriority RootCAConfigMap
-        RotateKubeletServerCertificate RunAsGroup ServerSideApply ServiceAccountIssuerDiscovery ServiceNodeExclusion
-        SetHostnameAsFQDN Sysctls TopologyManager ValidateProxyRedirects WarningHeaders WinOverlay
-        """,
-        DEPRECATED: "HyperVContainer",
-        Gate(default=True, stage="deprecated"): "StreamingProxyRedirects",
-        GA: "AdvancedAuditing DryRun ExecProbeTimeout StorageObjectInUseProtection VolumeSubpath",
-        LOCKED: """
-        AttachVolumeLimit BlockVolume CSIBlockVolume CSIDriverRegistry ExternalPolicyForExternalIP NodeLease
-        RotateKubeletClientCertificate RuntimeClass SCTPSupport ServiceAppProtocol StartupProbe SupportNodePidsLimit
-        SupportPodPidsLimit TokenRequest TokenRequestProjection VolumePVCDataSource VolumeSnapshotDataSource WindowsGMSA
-        WindowsRunAsUserName
-        """,
-    }
-)
-"""Name → gate. Upstream: 1.20 pkg/features."""
-
-ELSEWHERE_1_36: Mapping[str, Gate] = _gates(
-    {
-        ALPHA: """
-        APIServingWithRoutine AllowUnsafeMalformedObjectDeletion CBORServingAndStorage CPUManagerPolicyAlphaOptions
-        CRIListStreaming CSIVolumeHealth ClientsAllowCBOR ClientsPreferCBOR
-        CloudControllerManagerWatchBasedRoutesReconciliation CloudControllerManagerWebhook ContainerStopSignals
-        CrossNamespaceVolumeDataSource DRAResourcePoolStatus EventedPLEG HPAScaleToZero ImageVolumeWithDigest
-        InPlacePodVerticalScalingExclusiveCPUs InPlacePodVerticalScalingExclusiveMemory KubeletInUserNamespace
-        LoggingAlphaOptions ManifestBasedAdmissionControlConfig MemoryQoS MutablePVNodeAffinity NativeHistograms
-        PersistentVolumeClaimUnusedSinceTime PodAndContainerStatsFromCRI PodLevelResourceManagers
-        PodLogsQuerySplitStreams PodsAPI QOSReserved ReduceDefaultCrashLoopBackOffDecay RuntimeClassInImageCriApi
-        ShardedListAndWatch StorageVersionAPI TopologyManagerPolicyAlphaOptions UserNamespacesHostNetworkSupport
-        WindowsCPUAndMemoryAffinity WorkloadWithJob
-        """,
-        BETA_OFF: """
-        ClusterTrustBundle ClusterTrustBundleProjection ConcurrentWatchObjectDecode CoordinatedLeaderElection
-        LocalStorageCapacityIsolationFSQuotaMonitoring MaxUnavailableStatefulSet PodCertificateRequest SELinuxMount
-        StorageVersionMigrator
-        """,
-        BETA: """
-        APIResponseCompression APIServerIdentity AllowParsingUserUIDFromCertAuth AtomicFIFO
-        AuthorizePodWebsocketUpgradeCreatePermission CPUManagerPolicyBetaOptions CRDObservedGenerationTracking
-        ClearingNominatedNodeNameAfterBinding ClientsAllowCARotation ClientsAllowTLSCacheGC ComponentFlagz
-        ComponentStatusz ConstrainedImpersonation ContainerCheckpoint ContainerRestartRules ContextualLogging
-        DRAResourceClaimGranularStatusAuthorization DeclarativeValidationBeta DeploymentReplicaSetTerminatingReplicas
-        DetectCacheInconsistency EnvFiles ExtendWebSocketsToKubelet GracefulNodeShutdown
-        GracefulNodeShutdownBasedOnPodPriority HPAConfigurableTolerance HostnameOverride InOrderInformersBatchProcess
-        InPlacePodVerticalScalingInitContainers KubeletCrashLoopBackOffMax KubeletEnsureSecretPulledImages
-        KubeletSeparateDiskGC KubeletServiceAccountTokenForCredentialProviders ListFromCacheSnapshot LoggingBetaOptions
-        MatchLabelKeysInPodTopologySpreadSelectorMerge MutablePodResourcesForSuspendedJobs
-        MutableSchedulingDirectivesForSuspendedJobs OpenAPIEnums PLEGOnDemandRelist PodDeletionCost
-        PodReadyToStartContainersCondition PodTopologyLabelsAdmission PortForwardWebsockets
-        PreventStaticPodAPIReferences RelaxedServiceNameValidation ReloadKubeletClientCAFile
-        ReloadKubeletServerCertificateFile RemoteRequestHeaderUID ResourceHealthStatus ResourceHealthStatusMessage
-        RestartAllContainersOnContainerExits RotateKubeletServerCertificate ServiceAccountNodeAudienceRestriction
-        SizeBasedListCostEstimate StaleControllerConsistencyDaemonSet StaleControllerConsistencyJob
-        StaleControllerConsistencyReplicaSet StaleControllerConsistencyStatefulSet StatefulSetSemanticRevisionComparison
-        StorageVersionHash StrictIPCIDRValidation StructuredAuthenticationConfigurationEgressSelector
-        StructuredAuthenticationConfigurationJWKSMetrics TokenRequestServiceAccountUIDValidation
-        TopologyManagerPolicyBetaOptions TranslateStreamCloseWebsocketRequests UnauthenticatedHTTP2DOSMitigation
-        UnknownVersionInteroperabilityProxy UnlockWhileProcessingFIFO WatchCacheInitializationPostStartHook WatchList
-        WatchListClient WindowsGracefulNodeShutdown
-        """,
-        DEPRECATED: """
-        AllowDNSOnlyNodeCSR AllowInsecureKubeletCertificateSigningRequests ChangeContainerStatusOnKubeletRestart
-        DeclarativeValidationTakeover KMSv1 KubeletRegistrationGetOnExistsOnly WindowsHostNetwork
-        """,
-        Gate(default=False, stage="deprecated", locked=True): """
-        AllowOverwriteTerminationGracePeriodSeconds GitRepoVolumeDriver SeparateCacheWatchRPC
-        """,
-        Gate(default=True, stage="deprecated"): """
-        DisableCPUQuotaWithExclusiveCPUs KubeletPodResourcesListUseActivePods ServiceCIDRStatusFieldWiping
-        StorageNamespaceIndex
-        """,
-        Gate(default=True, stage="deprecated", locked=True): """
-        AggregatedDiscoveryRemoveBetaType DisableNodeKubeProxyVersion
-        """,
-        GA: """
-        AllowServiceExternalIPs CustomCPUCFSQuotaPeriod InformerResourceVersion MutatingAdmissionPolicy
-        """,
-        LOCKED: """
-        APIServerTracing AnonymousAuthConfigurableEndpoints AnyVolumeDataSource AuthorizeNodeWithSelectors
-        AuthorizeWithSelectors BtreeWatchCache CPUManagerPolicyOptions CRDValidationRatcheting
-        CSIServiceAccountTokenSecrets ConsistentListFromCache CustomResourceFieldSelectors DeclarativeValidation
-        DisableAllocatorDualWrite ExecProbeTimeout ExternalServiceAccountTokenSigner ImageMaximumGCAge ImageVolume
-        InOrderInformers JobBackoffLimitPerIndex JobManagedBy JobPodReplacementPolicy JobSuccessPolicy
-        KubeletCgroupDriverFromCRI KubeletFineGrainedAuthz KubeletPSI KubeletPodResourcesDynamicResources
-        KubeletPodResourcesGet KubeletTracing LogarithmicScaleDown MatchLabelKeysInPodAffinity MultiCIDRServiceAllocator
-        MutableCSINodeAllocatableCount NFTablesProxyMode NodeLogQuery NodeSwap OrderedNamespaceDeletion
-        PodLifecycleSleepAction PodLifecycleSleepActionAllowZero PodObservedGenerationTracking PodSchedulingReadiness
-        PreferSameTrafficDistribution ProcMountType RecoverVolumeExpansionFailure RecursiveReadOnlyMounts
-        RelaxedDNSSearchValidation RelaxedEnvironmentVariableValidation ResilientWatchCacheInitialization
-        RetryGenerateName SELinuxChangePolicy SELinuxMountReadWriteOncePod SeparateTaintEvictionController
-        ServiceAccountTokenJTI ServiceAccountTokenNodeBinding ServiceAccountTokenNodeBindingValidation
-        ServiceAccountTokenPodNodeInfo StreamingCollectionEncodingToJSON StreamingCollectionEncodingToProtobuf
-        StructuredAuthenticationConfiguration SupplementalGroupsPolicy SystemdWatchdog TopologyManagerPolicyOptions
-        UserNamespacesSupport WinDSR WinOverlay
-        """,
-    }
-)
-"""Name → gate. Upstream: 1.36 pkg/features, and those of its libraries."""
-
-NEEDS_1_36: Mapping[str, tuple[str, ...]] = {
-    "ClusterTrustBundleProjection": ("ClusterTrustBundle",),
-    "DRADeviceBindingConditions": ("DRAResourceClaimDeviceStatus",),
-    "DRADeviceTaintRules": ("DRADeviceTaints",),
-    "DRAResourceClaimGranularStatusAuthorization": ("DRAResourceClaimDeviceStatus",),
-    "DRAWorkloadResourceClaims": ("GenericWorkload",),
-    "ExtendWebSocketsToKubelet": ("NodeDeclaredFeatures",),
-    "GangScheduling": ("GenericWorkload",),
-    "GracefulNodeShutdownBasedOnPodPriority": ("GracefulNodeShutdown",),
-    "InPlacePodLevelResourcesVerticalScaling": ("NodeDeclaredFeatures", "PodLevelResources"),
-    "InPlacePodVerticalScalingInitContainers": ("NodeDeclaredFeatures",),
-    "MatchLabelKeysInPodTopologySpreadSelectorMerge": ("MatchLabelKeysInPodTopologySpread",),
-    "PodLevelResourceManagers": ("PodLevelResources",),
-    "ResourceHealthStatusMessage": ("ResourceHealthStatus",),
-    "RestartAllContainersOnContainerExits": ("ContainerRestartRules", "NodeDeclaredFeatures"),
-    "StaleControllerConsistencyDaemonSet": ("AtomicFIFO",),
-    "StaleControllerConsistencyJob": ("AtomicFIFO",),
-    "StaleControllerConsistencyReplicaSet": ("AtomicFIFO",),
-    "StaleControllerConsistencyStatefulSet": ("AtomicFIFO",),
-    "StorageVersionAPI": ("APIServerIdentity",),
-    "TopologyAwareWorkloadScheduling": ("GenericWorkload",),
-    "UnknownVersionInteroperabilityProxy": ("APIServerIdentity",),
-    "UserNamespacesHostNetworkSupport": ("NodeDeclaredFeatures",),
-    "WindowsGracefulNodeShutdown": ("GracefulNodeShutdown",),
-    "WorkloadAwarePreemption": ("GangScheduling",),
-    "WorkloadWithJob": ("GenericWorkload",),
-}
-"""Gate → those that have to be on where it is on; locked ones are left out. Upstream: 1.36."""

@@ -133,12 +133,14 @@ class Scenario(msgspec.Struct, eq=False):
         at_start: gates that are not at their defaults when the release starts.
         """
         said = document.get("featureGates") or {}
-        gates = release.gates.of_document({**at_start, **said})
-        notes = release.gates.notes(gates)
         if release.reads_gates_at_start:
-            late = [name for name in said if gates.get(name) != at_start.get(name, release.gates.known(name).default)]
+            asked = release.gates.resolve({**at_start, **said})
+            late = [name for name in said if asked.get(name) != at_start.get(name, release.gates.known(name).default)]
             notes = [f"featureGates: {name}: {TOO_LATE.format(release.name)}" for name in late]
             gates = release.gates.of_document(at_start)
+        else:
+            gates = release.gates.of_document({**at_start, **said})
+            notes = release.gates.notes(gates)
         cluster = dict(document.get("cluster") or {})
         if isinstance(pods := cluster.get("pods"), list):
             cluster["pods"] = list(map(with_uid, pods))

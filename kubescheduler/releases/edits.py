@@ -6,11 +6,13 @@ An edit is a function of a release that gives the same with something else in it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from kubescheduler.releases.gate_history import gates_elsewhere
+from kubescheduler.releases.names import TAKEN_BACK
 from kubescheduler.releases.release import Change, ChangeKind, Edit, Release
 
 if TYPE_CHECKING:
@@ -39,7 +41,11 @@ def after(
     if named.framework is not None and named.framework.policies is not None:
         named = policies(release=name)(named)
     changed = together(*(change.edit for change in changes))(named)
-    return replace(changed, **said, changes=changes, made=lambda name, changes: after(older, name, changes, **said))
+    real, _, lacks = name.partition(TAKEN_BACK)
+    elsewhere = {gate: what for gate, what in gates_elsewhere(real) if gate not in changed.gates.gates}
+    gates = replace(changed.gates, elsewhere=elsewhere, needs={} if lacks else changed.gates.needs)
+    made = partial(after, older, **said)
+    return replace(changed, gates=gates, **said, changes=changes, made=made)
 
 
 # --- of a release and its plugins ----------------------------------------------------------------
@@ -141,9 +147,8 @@ def gates(known: Mapping[str, Gate] = {}, *, gone: Iterable[str] = (), idle: Ite
     def edit(release: Release) -> Release:
         before, lost = release.gates, frozenset(gone)
         kept = {name: gate for name, gate in {**before.gates, **known}.items() if name not in lost}
-        elsewhere = {name: gate for name, gate in before.elsewhere.items() if name not in known}
         idle_now = (before.idle | {*idle}) - lost - {name for name, gate in known.items() if gate.locked}
-        return replace(release, gates=replace(before, gates=kept, idle=idle_now, **{"elsewhere": elsewhere, **fields}))
+        return replace(release, gates=replace(before, gates=kept, idle=idle_now, **fields))
 
     return edit
 

@@ -17,7 +17,7 @@ from clusterstate.podinfo import ReleaseView, pod_key
 from clusterstate.selectors.pod_affinity import affinity_uses
 from clusterstate.usage import account_1_16, tracked_1_16
 from kubescheduler.config.config_text import read_policy_file
-from kubescheduler.config.gates import ALL_ALPHA, ALPHA, BETA, ELSEWHERE_1_13, GA, LOCKED, Gate, ReleaseGates
+from kubescheduler.config.gates import ALL_ALPHA, ALPHA, BETA, GA, LOCKED, Gate, ReleaseGates
 from kubescheduler.config.policy_1_16 import (
     POLICY_1_13,
     hard_weight_error,
@@ -33,6 +33,7 @@ from kubescheduler.extender.answers import AnsweredRows1_16, first_value
 from kubescheduler.extender.wire import capitalised_arguments, only_200, pod_as_read, url_of_verb
 from kubescheduler.releases import v1_4
 from kubescheduler.releases.daemon_controllers import DaemonController, bound_by_affinity, passing, tolerant
+from kubescheduler.releases.gate_history import gates_elsewhere
 from kubescheduler.releases.recorded_processes import flags_1_16, live_1_16
 from kubescheduler.releases.release import LegacyLoop, Release
 from kubescheduler.sources.cluster_input import Filling, admission
@@ -211,7 +212,7 @@ FEATURE_GATES: dict[str, Gate] = {
     "BalanceAttachedNodeVolumes": ALPHA,
 }
 IDLE = frozenset({"CSINodeInfo"})
-GATES = ReleaseGates(FEATURE_GATES, ALL_ALPHA, IDLE, ELSEWHERE_1_13)
+GATES = ReleaseGates(FEATURE_GATES, ALL_ALPHA, IDLE, dict(gates_elsewhere("1.13")))
 
 
 def uid_key(pod: Pod) -> str:

@@ -21,7 +21,7 @@ from kubescheduler.config.format_1_20 import (
     written_args_1_20,
     written_sets_1_20,
 )
-from kubescheduler.config.gates import ALL_ALPHA_AND_BETA, BETA, BETA_OFF, ELSEWHERE_1_20, LOCKED
+from kubescheduler.config.gates import ALL_ALPHA_AND_BETA, BETA, BETA_OFF, LOCKED
 from kubescheduler.config.load_config import unknown_text_1_20
 from kubescheduler.config.policy_1_16 import hard_weight_error
 from kubescheduler.config.policy_1_20_plugins import (
@@ -341,7 +341,6 @@ CHANGES = (
                 "TaintNodesByCondition",
             ),
             stages=ALL_ALPHA_AND_BETA,
-            elsewhere=ELSEWHERE_1_20,
         ),
     ),
     change(

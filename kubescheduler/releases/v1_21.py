@@ -107,7 +107,7 @@ CHANGES = (
                 "CSIMigrationOpenStack": BETA,
                 "PodDisruptionBudget": LOCKED,
             },
-            gone=("CSINodeInfo",),
+            gone=("CSINodeInfo", "EvenPodsSpread"),
         ),
     ),
     change(

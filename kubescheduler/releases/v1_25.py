@@ -17,7 +17,7 @@ from clusterstate.podinfo import ReleaseView
 from clusterstate.usage import account_1_20
 from kubescheduler.config.config_schema import V1, V1BETA2, V1BETA3
 from kubescheduler.config.format_1_36 import GONE, errors_1_25
-from kubescheduler.config.gates import ALPHA, BETA_OFF, ELSEWHERE_1_36, LOCKED
+from kubescheduler.config.gates import ALPHA, BETA_OFF, LOCKED
 from kubescheduler.core.extender_calls import note_1_36
 from kubescheduler.core.status import REJECTED_1_36
 from kubescheduler.extender.wire import as_told
@@ -201,12 +201,10 @@ CHANGES = (
             gone=(
                 "CSIMigration",
                 "CSIMigrationOpenStack",
-                "EvenPodsSpread",
                 "LocalStorageCapacityIsolation",
                 "PodDisruptionBudget",
             ),
             idle=("PodDisruptionConditions",),
-            elsewhere=ELSEWHERE_1_36,
         ),
     ),
 )

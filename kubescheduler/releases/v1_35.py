@@ -7,6 +7,7 @@ from kubescheduler.framework.deciding.opportunistic_batch import opportunistic_b
 from kubescheduler.framework.plugins import dynamic_resources, nodes, queue_and_bind
 from kubescheduler.releases import edits, v1_34
 from kubescheduler.releases.edits import after, change
+from kubescheduler.releases.gate_history import NEEDS_1_35
 from kubescheduler.releases.release import ChangeKind
 
 CHANGES = (
@@ -70,6 +71,7 @@ CHANGES = (
                 ),
             },
             idle=("DRADeviceTaintRules",),
+            needs=NEEDS_1_35,
         ),
     ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubescheduler.config.gates import ALPHA, BETA, BETA_OFF, ELSEWHERE_1_36, GA, LOCKED, NEEDS_1_36
+from kubescheduler.config.gates import ALPHA, BETA, BETA_OFF, GA, LOCKED
 from kubescheduler.framework.contract.profile import Point
 from kubescheduler.framework.plugins import (
     node_resources_balanced_allocation,
@@ -13,6 +13,7 @@ from kubescheduler.framework.plugins import (
 )
 from kubescheduler.releases import edits, v1_35
 from kubescheduler.releases.edits import after, change
+from kubescheduler.releases.gate_history import NEEDS_1_36
 from kubescheduler.releases.release import ChangeKind
 
 CHANGES = (
@@ -77,7 +78,6 @@ CHANGES = (
             },
             gone=("CSIMigrationPortworx", "MatchLabelKeysInPodAffinity"),
             idle=("DRAListTypeAttributes", "DRANodeAllocatableResources", "DRAWorkloadResourceClaims"),
-            elsewhere=ELSEWHERE_1_36,
         ),
     ),
     change(

@@ -14,7 +14,15 @@ from kubescheduler.config.config_schema import CONFIGURATION
 from kubescheduler.config.gates import Gate, ReleaseGates, gate_pairs
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.releases.release import Release
-from kubescheduler.translate.translation_model import Note, NoteKind, Translation, WithOrigin, since, without_origin
+from kubescheduler.translate.translation_model import (
+    Note,
+    NoteKind,
+    Translation,
+    WithOrigin,
+    between,
+    since,
+    without_origin,
+)
 
 LOGGING = (
     "logtostderr",
@@ -73,15 +81,6 @@ def target_process(release: str) -> TargetProcess:
 
 LEFT_OUT = "it is left out"
 """How the notes end on gates that a release does not take."""
-GIVEN_UP = (
-    "BalanceAttachedNodeVolumes",
-    "CSIMigrationRBD",
-    "DRAControlPlaneController",
-    "ResourceLimitsPriorityFunction",
-    "VolumeCapacityPriority",
-    "csiMigrationRBD",
-)
-"""Gates whose feature was removed with them. The features of all others that are gone are always on."""
 
 
 def known_gates(text: str, gates: ReleaseGates) -> str:
@@ -132,8 +131,8 @@ def gate_notes(text: str, before: str, target: TargetProcess) -> Iterator[Note]:
             yield _of_stage(name, path, target)
         elif (gate := _gate(name, after)) is not None:
             yield _of_gate(name, value, path, before, gate, target)
-        elif name in known.gates:
-            always = name not in GIVEN_UP
+        elif _gate(name, known) is not None:
+            always = _stayed_on(name, before, target.name)
             gone = since(before, target.name, partial(_lacks, name))
             text = f"{gone} has no such gate, and its feature is {'always on' if always else 'gone'}; it is left out"
             yield Note(NoteKind.EXACT if value is always else NoteKind.LOST, path, text)
@@ -165,6 +164,13 @@ def _of_gate(name: str, value: bool, path: str, before: str, after: Gate, target
 
 def _lacks(name: str, record: Release) -> bool:
     return _gate(name, record.gates) is None
+
+
+def _stayed_on(name: str, before: str, to: str) -> bool:
+    """Of a gate that is gone: whether its feature is there all the same."""
+    records = (release_named(before), *between(before, to))
+    last = [gate for record in records if (gate := _gate(name, record.gates)) is not None][-1]
+    return last.default and last.stage != "deprecated"
 
 
 def _is_locked(name: str, record: Release) -> bool:

@@ -380,7 +380,52 @@ def test_gates_of_documents_and_dictionaries(gates: dict[str, bool], fault: str 
             ks.Scheduler(ks.Cluster(release="1.36"), gates=gates)
 
 
-def test_what_is_needed_is_known() -> None:
-    """Each name is a gate of the release that can be set."""
-    for names in ((name, *needed) for name, needed in GATES.needs.items()):
-        assert not any(GATES.known(name).locked for name in names)
+@pytest.mark.parametrize("release", ["1.35", "1.36"])
+def test_what_is_needed_is_known(release: str) -> None:
+    """Each name is a gate of a release that asks, and nothing is lacking by default."""
+    gates = RELEASES[release].gates
+    for names in ((name, *needed) for name, needed in gates.needs.items()):
+        assert all(gates.known(name) for name in names)
+    assert not gates.unmet({})
+
+
+WHOLE_LISTS = {
+    "1.20": 117, "1.21": 124, "1.22": 128, "1.23": 138, "1.24": 140, "1.25": 139, "1.26": 143, "1.27": 146, "1.28": 150,
+    "1.29": 160, "1.30": 166, "1.31": 164, "1.32": 177, "1.33": 189, "1.34": 205, "1.35": 216, "1.36": 239,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("release", "number"), WHOLE_LISTS.items())
+def test_whole_lists(release: str, number: int) -> None:
+    """Every gate of a process is known, those that decisions depend on once."""
+    gates = RELEASES[release].gates
+    assert gates.gates.keys().isdisjoint(gates.elsewhere)
+    assert len(gates.gates) + len(gates.elsewhere) == number
+
+
+@pytest.mark.parametrize(
+    ("release", "text", "fault"),
+    [
+        ("1.16", "VolumeSnapshotDataSource=true", ""),
+        ("1.20", "RemoveSelfLink=false", ""),
+        ("1.21", "EvenPodsSpread=true", "unrecognized feature gate: EvenPodsSpread"),
+        ("1.23", "csiMigrationRBD=true", ""),
+        ("1.25", "CSIMigration=true", ""),
+        ("1.25", "CSIMigration=false", "cannot set feature gate CSIMigration to false, feature is locked to true"),
+        ("1.27", "CSIMigration=true", "unrecognized feature gate: CSIMigration"),
+        ("1.27", "EventedPLEG=true", ""),
+        ("1.32", "AllowServiceLBStatusOnNonLB=true", "cannot set feature gate AllowServiceLBStatusOnNonLB to true, "
+         "feature is locked to false"),
+        ("1.34", "GangScheduling=true", "unrecognized feature gate: GangScheduling"),
+        ("1.35", "GangScheduling=true", "GangScheduling is enabled, but depends on features that are disabled: "
+         "[GenericWorkload]"),
+    ],
+)  # fmt: skip
+def test_gates_of_each_release(release: str, text: str, fault: str) -> None:
+    """A gate without effect is taken where the release's process takes it, and refused in its words elsewhere."""
+    gates = RELEASES[release].gates
+    if fault:
+        with pytest.raises(ConfigError, match=re.escape(f"--feature-gates: {fault}")):
+            gates.parse(text)
+    else:
+        gates.parse(text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from clusterstate.errors import ConfigError
 from kubescheduler.config.load_config import default_config
@@ -28,7 +28,8 @@ def test_what_no_change_names() -> None:
     newer = changed(edits.together())
     assert (newer.name, newer.framework_rules.component.release, newer.version) == ("1.37", "1.37", "1.37")
     form = replace(newer.framework_rules.component, release="1.36")
-    own = ("name", "version", "summary", "made", "changes")
+    assert asdict(newer.gates) == asdict(v1_36.GATES)
+    own = ("name", "version", "summary", "made", "changes", "gates")
     again = replace(newer, **{name: getattr(v1_36.RELEASE, name) for name in own})
     for field in Release.__struct_fields__:
         if field != "framework":
