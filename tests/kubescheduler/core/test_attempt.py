@@ -159,7 +159,7 @@ PLACES = {
     "patching": (SharedTotals, "_patched"),
     "amounts": (SharedTotals, "_ask"),
     "totals": (TotalTable, "put"),
-    "judging": (KeptJudgements, "_take"),
+    "judging": (KeptJudgements, "_settle"),
     "watching": (RowWatch, "changed"),
 }
 """Where interrupts come: (class, method)."""
