@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import random
 import re
 import socket
 import threading
@@ -33,7 +34,7 @@ from tests.support.live.live_cluster import NODES, PODS, a_node, a_pod, running
 from tests.support.live.serving import Health, ServedScheduler, asking, fill, kubeconfig, two_contexts
 from tests.support.processes import SECONDS
 
-ROOM = 5000
+ROOM = 8000
 """Bytes on a disk that fills up."""
 
 
@@ -258,7 +259,8 @@ class Filling:
     ],
 )
 def test_a_disk_that_fills_up(server: FrontServer, monkeypatch: pytest.MonkeyPatch, option: str, path: str) -> None:
-    """The run ends at once, whoever writes; what was compared is told, and the file is named."""
+    """The run ends at once, whoever writes; what was compared is told, and the file is named. Pods have something that
+    cannot be packed."""
     plain = open
 
     def limited(place: Any, *args: Any, **options: Any) -> Any:
@@ -274,7 +276,9 @@ def test_a_disk_that_fills_up(server: FrontServer, monkeypatch: pytest.MonkeyPat
             if ended:
                 break
             name = f"pod-{number}"
-            server.storage.create(PODS, "default", a_pod(name))
+            noisy = a_pod(name)
+            noisy["metadata"]["annotations"] = {"noise": random.Random(number).randbytes(300).hex()}
+            server.storage.create(PODS, "default", noisy)
             beside.until(lambda: bool(ended) or beside._processes[0].shadow.undecided == 1)
             beside.bind(name, "n1")
             beside.until(lambda: bool(ended) or beside._processes[0].shadow.undecided == 0)

@@ -24,6 +24,10 @@ RANKS = np.array([3, 0, 2, 1])
     ("nodes", "percentage", "enough"),
     [
         (50, 0, 50),
+        (99, 1, 99),
+        (150, 10, 100),
+        (200, 150, 200),
+        (1000, -1, 420),
         (100, 0, 100),
         (250, 0, 120),
         (1000, 0, 420),
@@ -34,7 +38,7 @@ RANKS = np.array([3, 0, 2, 1])
     ],
 )
 def test_how_many_nodes_are_enough(nodes: int, percentage: int, enough: int) -> None:
-    """The worked figures of 1.16's adaptive share."""
+    """At least 100; 0 is adaptive, falling from 50 to 5 percent: the worked figures of 1.16."""
     assert nodes_to_find(nodes, percentage) == enough
 
 

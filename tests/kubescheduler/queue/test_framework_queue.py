@@ -23,6 +23,7 @@ from tests.support.build import make_node, make_pod, resources
 from tests.support.queues import ERROR, FIT, MAKERS, Rejection, Setting
 
 BOTH = ("1.20", "1.36")
+WITH_1_16 = ("1.16", *BOTH)
 
 
 @pytest.fixture(params=BOTH)
@@ -33,12 +34,13 @@ def release(request: pytest.FixtureRequest) -> str:
 # --- what both do ----------------------------------------------------------------------------
 
 
-def test_higher_priority_first_then_first_come(release: str) -> None:
+@pytest.mark.parametrize("name", WITH_1_16)
+def test_higher_priority_first_then_first_come(name: str) -> None:
     """Equal in both, pods come in the order in which they were added."""
-    setting = Setting(release)
-    for now, name, priority in ((0, "a", 0), (0, "b", 5), (1, "c", 5), (1, "d", 5), (2, "e", 9)):
+    setting = Setting(name)
+    for now, pod, priority in ((0, "a", 0), (0, "b", 5), (1, "c", 5), (1, "d", 5), (2, "e", 9)):
         setting.now = now
-        setting.queue.add(make_pod(name, priority=priority))
+        setting.queue.add(make_pod(pod, priority=priority))
     assert setting.popped() == ["e", "b", "c", "d", "a"]
     assert setting.queue.cycle == 5
 
@@ -189,9 +191,10 @@ def test_resting_is_what_ticks_come_to(
     assert state(one.queue) == state(other.queue)
 
 
-def test_active_pods_cannot_rest(release: str) -> None:
+@pytest.mark.parametrize("name", WITH_1_16)
+def test_active_pods_cannot_rest(name: str) -> None:
     """They are to be tried first."""
-    setting = Setting(release)
+    setting = Setting(name)
     setting.queue.add(make_pod("a"))
     assert setting.queue.resting() is None
     with pytest.raises(ClusterStateError, match="pop the others first"):

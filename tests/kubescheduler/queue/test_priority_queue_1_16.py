@@ -41,16 +41,6 @@ def near(app: str, **term: Any) -> Affinity:
     return Affinity(pod_affinity=PodAffinity((PodAffinityTerm("zone", selector, **term),)))
 
 
-def test_higher_priority_first_then_first_come() -> None:
-    """Equal in both, pods come in the order in which they were added."""
-    setting = Setting("1.16")
-    for now, name, priority in ((0, "a", 0), (0, "b", 5), (1, "c", 5), (1, "d", 5), (2, "e", 9)):
-        setting.now = now
-        setting.queue.add(make_pod(name, priority=priority))
-    assert setting.popped() == ["e", "b", "c", "d", "a"]
-    assert setting.queue.cycle == 5
-
-
 @pytest.mark.parametrize(
     ("attempts", "seconds"), [(0, 1), (1, 1), (2, 2), (3, 4), (4, 8), (5, 10), (6, 10), (2000, 10)]
 )
@@ -436,15 +426,6 @@ def test_resting_is_what_ticks_and_vain_attempts_do(arrivals: list[tuple[float, 
         setting.flush_until(setting.now + 20)
     assert rested.popped() == stepped.popped()
     assert rested.queue.cycle == stepped.queue.cycle
-
-
-def test_only_unschedulable_pods_rest() -> None:
-    """A pod that is about to be tried is no reason to let time pass."""
-    setting = Setting("1.16")
-    setting.queue.add(make_pod("a"))
-    assert setting.queue.resting() is None
-    with pytest.raises(ClusterStateError, match="pop the others first"):
-        setting.queue.rest_until(100)
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcdef"), st.integers(0, 3), st.booleans()), max_size=300))

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from clusterstate.growable import IntArray, Mask
 from clusterstate.objects import Pod
 from clusterstate.usage import wrap
-from kubescheduler.core.selection import FirstByName, ListWalk, RandomTie, TieBreak, nodes_to_find
+from kubescheduler.core.selection import FirstByName, ListWalk, RandomTie, TieBreak
 from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.spec import engine_for
 from kubescheduler.framework.contract.cycle_state import CycleState
@@ -192,26 +192,6 @@ def test_pod_classes_share_what_is_remembered() -> None:
     for name in ("a", "b", "c"):
         scheduler.attempt(make_pod(name)).run()
     assert calls == [3]
-
-
-@pytest.mark.parametrize(
-    ("nodes", "percentage", "enough"),
-    [
-        (99, 1, 99),
-        (100, 0, 100),
-        (1000, 0, 420),
-        (5000, 0, 500),
-        (6000, 0, 300),
-        (150, 10, 100),
-        (2000, 30, 600),
-        (2000, 100, 2000),
-        (200, 150, 200),
-        (1000, -1, 420),
-    ],
-)
-def test_how_many_are_enough(nodes: int, percentage: int, enough: int) -> None:
-    """At least 100; 0 is adaptive, falling from 50 to 5 percent."""
-    assert nodes_to_find(nodes, percentage) == enough
 
 
 def walked(start: int, order: Sequence[int], fits: Mask, wanted: int) -> tuple[IntArray, Mask]:

@@ -79,17 +79,6 @@ def test_chosen_nodes_are_removed_before_the_binding(trial: Trial) -> None:
     assert trial.removed
 
 
-def test_leaders_are_killed(trial: Trial) -> None:
-    """The next one goes on where the dead one was, twice."""
-    trial.fill()
-    with trial.schedulers("1.36", 0.0, 0.0):
-        for share in (0.2, 0.5):
-            trial.some(share)
-            trial.kill_leader()
-        trial.check()
-    assert sum(one.statuses.count(-9) for one in trial.replicas) == 2
-
-
 @pytest.mark.parametrize("ahead", [(30.0, 0.0), (0.0, 30.0)], ids=["ahead", "behind"])
 def test_the_clock_of_the_leader_is_off(trial: Trial, ahead: tuple[float, float]) -> None:
     """One leads at a time all the same, and the other follows it when it is killed."""
