@@ -26,6 +26,7 @@ from clusterstate.objects import (
     Taint,
 )
 from kubescheduler.core.algorithm import Algorithm
+from kubescheduler.core.attempt import GenericScheduler
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.nominated import KeptJudgements
 from kubescheduler.core.pod_classes import ClassState
@@ -33,8 +34,10 @@ from kubescheduler.core.preemption_choice import Candidates
 from kubescheduler.core.preemption_memory import KeptVictims, PreemptionMemory
 from kubescheduler.core.preemption_rules import PreemptionRules
 from kubescheduler.core.preemption_trials import PreemptionAttempt
+from kubescheduler.engine.engine_flags import EngineFlags
+from kubescheduler.engine.legacy_engine import algorithm_from_provider
 from kubescheduler.engine.spec import Engine, EngineSpec, cache_for
-from tests.support.build import labels, make_node, make_pod, resources
+from tests.support.build import cache_of, labels, make_node, make_pod, resources
 from tests.support.deciders import deciding
 from tests.support.rich_worlds import in_tree
 
@@ -195,6 +198,8 @@ def said(decision: Decision) -> dict[str, Any]:
     return out
 
 
+GATES_1_16 = {"TaintNodesByCondition": True, "EvenPodsSpread": False, "ResourceLimitsPriorityFunction": False}
+ALGORITHM_1_16 = algorithm_from_provider(EngineFlags(feature_gates=GATES_1_16), "DefaultProvider")
 WEB = {"app": "web"}
 
 
@@ -217,12 +222,15 @@ def wants(cpu: int = 1000, priority: int = 10, **fields: Any) -> Pod:
 def preempted(
     release: str, cluster: list[Any], asking: Pod, *plugins: Any, extenders: Any = (), thorough: bool = False
 ) -> Decision:
-    """A decision by resources and preemption, for a pod that fits nowhere."""
-    made = in_tree(release)
-    scheduler = deciding(
-        release, *plugins, made["NodeResourcesFit"], made["DefaultPreemption"], cluster=cluster, extenders=extenders
-    )
-    decision = scheduler.attempt(asking, thorough=thorough).run(preempt=True)
+    """A decision by resources and preemption, in 1.16 by all its rules, for a pod that fits nowhere."""
+    if release == "1.16":
+        decision = GenericScheduler(ALGORITHM_1_16, cache_of(cluster)).decide(asking, preempt=True)
+    else:
+        made = in_tree(release)
+        scheduler = deciding(
+            release, *plugins, made["NodeResourcesFit"], made["DefaultPreemption"], cluster=cluster, extenders=extenders
+        )
+        decision = scheduler.attempt(asking, thorough=thorough).run(preempt=True)
     assert decision.host is None
     return decision
 

@@ -16,7 +16,7 @@ from clusterstate import hypothetical
 from clusterstate.cache import ClusterCache
 from clusterstate.changes import Reads
 from clusterstate.footprint import Footprint
-from clusterstate.hypothetical import PodsByImportance, by_importance
+from clusterstate.hypothetical import by_importance
 from clusterstate.objects import (
     Affinity,
     LabelSelector,
@@ -30,9 +30,7 @@ from clusterstate.objects import (
 from clusterstate.selectors import pod_affinity
 from kubescheduler.core.attempt import GenericScheduler
 from kubescheduler.core.decision import Decision
-from kubescheduler.core.preemption_choice import Preemption, pick_1_16
-from kubescheduler.core.preemption_rules import PREEMPTION_1_16
-from kubescheduler.core.preemption_trials import PreemptionAttempt
+from kubescheduler.core.preemption_choice import Preemption
 from kubescheduler.engine.engine_flags import EngineFlags
 from kubescheduler.engine.legacy_engine import algorithm_from_provider
 from kubescheduler.framework.contract.plugin import ColumnPlugin
@@ -43,12 +41,13 @@ from tests.support.build import cache_of, labels, make_node, make_pod, resources
 from tests.support.deciders import deciding
 from tests.support.laws import costly
 from tests.support.preemption_worlds import (
+    ALGORITHM_1_16,
     ASKED,
+    GATES_1_16,
     HOST,
     NODES,
     PREEMPTING,
     ChangingCluster,
-    find_candidates,
     node,
     one_by_one,
     pod,
@@ -57,9 +56,6 @@ from tests.support.preemption_worlds import (
 )
 from tests.support.rich_worlds import in_tree
 
-GATES = {"TaintNodesByCondition": True, "EvenPodsSpread": False, "ResourceLimitsPriorityFunction": False}
-ALGORITHM = algorithm_from_provider(EngineFlags(feature_gates=GATES), "DefaultProvider")
-
 
 def running(name: str, node: str, cpu: int = 2000, *, start: str | None = None, **fields: Any) -> Pod:
     return msgspec.structs.replace(make_pod(name, node=node, requests=resources(cpu=cpu), **fields), start_time=start)
@@ -67,11 +63,9 @@ def running(name: str, node: str, cpu: int = 2000, *, start: str | None = None, 
 
 def preempted(cluster: list[Any], pod: Pod) -> Preemption:
     """What preemption says for a pod that fits nowhere."""
-    scheduler = GenericScheduler(ALGORITHM, cache_of(cluster))
-    decision = scheduler.decide(pod, preempt=True)
-    assert decision.host is None
-    assert decision.preemption is not None
-    return decision.preemption
+    found = preemption_worlds.preempted("1.16", cluster, pod).preemption
+    assert found is not None
+    return found
 
 
 def victims(found: Preemption) -> dict[str, list[str]]:
@@ -80,26 +74,6 @@ def victims(found: Preemption) -> dict[str, list[str]]:
 
 def asking(cpu: int = 3000, priority: int = 10, **fields: Any) -> Pod:
     return make_pod("new", requests=resources(cpu=cpu), priority=priority, **fields)
-
-
-def test_only_as_many_pods_leave_as_have_to() -> None:
-    """The important are put back first: the least important one leaves."""
-    cluster = [make_node("a"), running("low", "a", 1000, priority=1), running("mid", "a", 1000, priority=2)]
-    assert victims(preempted(cluster, asking(3000))) == {"a": ["low"]}
-    assert victims(preempted(cluster, asking(4000))) == {"a": ["mid", "low"]}
-
-
-def test_pods_of_the_same_priority_stay() -> None:
-    """Only strictly lower ones may go; without a candidate nothing is chosen."""
-    found = preempted([make_node("a"), running("peer", "a", priority=10)], asking())
-    assert (dict(found.candidates), found.chosen, found.cleared) == ({}, (), ())
-
-
-def test_among_equals_the_one_that_started_last_leaves() -> None:
-    """Earlier starts are more important."""
-    old, young = "2020-01-01T00:00:00Z", "2021-01-01T00:00:00Z"
-    cluster = [make_node("a"), running("young", "a", start=young), running("old", "a", start=old)]
-    assert victims(preempted(cluster, asking(2000))) == {"a": ["young"]}
 
 
 def test_pods_without_a_start_come_last_in_reverse() -> None:
@@ -147,29 +121,6 @@ def test_violating_victims_come_first() -> None:
     assert found.candidates["a"].violations == 1
 
 
-T1, T2 = "2020-01-01T00:00:00Z", "2021-01-01T00:00:00Z"
-
-
-@pytest.mark.parametrize(
-    ("on_a", "on_b", "chosen"),
-    [
-        ([(4000, 3, T1)], [(4000, 2, T1)], ("b",)),
-        ([(2000, 2, T1), (2000, 1, T1)], [(4000, 2, T1)], ("b",)),
-        ([(4000, 2, T1)], [(4000, 2, T2)], ("b",)),
-        ([(4000, 2, T1)], [(4000, 2, T1)], ("a", "b")),
-    ],
-    ids=["lowest first victim", "lower sum", "latest start", "alike"],
-)
-def test_which_node_is_picked(on_a: list[Any], on_b: list[Any], chosen: tuple[str, ...]) -> None:
-    """The criteria in their order; nodes that are alike in all of them may both be picked."""
-    pods = [
-        running(f"{node}{i}", node, cpu, priority=priority, start=start)
-        for node, there in (("a", on_a), ("b", on_b))
-        for i, (cpu, priority, start) in enumerate(there)
-    ]
-    assert preempted([make_node("a"), make_node("b"), *pods], asking(4000)).chosen == chosen
-
-
 def test_nodes_that_no_departure_helps_are_no_candidates() -> None:
     """Taints stay when pods go; the pod's own nomination is then taken back."""
     tainted = make_node("a", taints=(Taint("k", "v", "NoSchedule"),))
@@ -177,34 +128,15 @@ def test_nodes_that_no_departure_helps_are_no_candidates() -> None:
     assert [pod.metadata.name for pod in found.cleared] == ["new"]
 
 
-@pytest.mark.parametrize(("priority", "candidates"), [(9, []), (10, ["b"])], ids=["lower", "as important"])
-def test_a_pod_waits_while_lower_ones_leave_its_node(priority: int, candidates: list[str]) -> None:
-    """Not eligible: a lower pod on the nominated node is being deleted."""
-    leaving = running("leaving", "a", priority=priority, deleting=True)
-    cluster = [make_node("a"), make_node("b"), leaving, running("low", "b", priority=1)]
-    found = preempted(cluster, asking(nominated="a"))
-    assert (list(found.candidates), list(found.chosen), found.cleared) == (candidates, candidates, ())
-
-
 @pytest.mark.parametrize(("gate", "candidates"), [(False, ["a"]), (True, [])], ids=["gate off", "gate on"])
 def test_the_preemption_policy_counts_with_its_gate(gate: bool, candidates: list[str]) -> None:
     """preemptionPolicy Never keeps a pod from preempting only with NonPreemptingPriority on."""
     cache = cache_of([make_node("a"), running("low", "a", priority=1)])
-    gates = {**GATES, "NonPreemptingPriority": gate}
+    gates = {**GATES_1_16, "NonPreemptingPriority": gate}
     algorithm = algorithm_from_provider(EngineFlags(feature_gates=gates), "DefaultProvider")
     pod = asking(preemption_policy="Never")
     found = GenericScheduler(algorithm, cache).decide(pod, preempt=True).preemption
     assert list(found.candidates) == candidates
-
-
-def test_lower_nominations_to_the_chosen_node_are_cleared() -> None:
-    """Their pods have to look again."""
-    waiting = [
-        make_pod(f"of {priority}", requests=resources(cpu=100), priority=priority, nominated="a")
-        for priority in (9, 10)
-    ]
-    found = preempted([make_node("a"), running("low", "a", priority=1), *waiting], asking())
-    assert [pod.metadata.name for pod in found.cleared] == ["of 9"]
 
 
 def _term(app: str) -> PodAffinity:
@@ -236,34 +168,10 @@ PODS = st.lists(
 
 def _cluster(pods: list[tuple[int, int, int, str]]) -> ClusterCache:
     there = [
-        running(f"p{i}", f"n{node}", cpu, priority=priority, label={"app": app}, start=T1)
+        running(f"p{i}", f"n{node}", cpu, priority=priority, label={"app": app}, start="2020-01-01T00:00:00Z")
         for i, (node, cpu, priority, app) in enumerate(pods)
     ]
     return cache_of([*(make_node(f"n{i}") for i in range(4)), *there, BUDGET])
-
-
-@given(PODS, st.integers(500, 4000), st.integers(0, 4))
-def test_trying_many_nodes_at_once_is_trying_each(pods: list[Any], cpu: int, priority: int) -> None:
-    """The batch and the single rows find the same victims."""
-    cache = _cluster(pods)
-    pod = asking(cpu, priority)
-    predicates = [p for p in ALGORITHM.predicates if p.applies(cache.info(pod))]
-    attempt = PreemptionAttempt(pod, cache.info(pod), predicates, cache, PodsByImportance(cache.columns).refresh())
-    rows, budgets = np.ones(4, np.bool_), PREEMPTION_1_16
-    at_once = find_candidates(attempt, rows, budgets)
-    alone = msgspec.structs.replace(
-        attempt,
-        predicates=[
-            msgspec.structs.replace(p, footprint=msgspec.structs.replace(p.footprint, row_local=lambda *_: False))
-            for p in predicates
-        ],
-    )
-    one_by_one = find_candidates(alone, rows, budgets)
-    assert {n: [p.key for p in v.pods] for n, v in at_once.items()} == {
-        n: [p.key for p in v.pods] for n, v in one_by_one.items()
-    }
-    if at_once:
-        assert pick_1_16(at_once.costs).tolist() == pick_1_16(one_by_one.costs).tolist()
 
 
 @given(PODS, st.integers(500, 4000))
@@ -275,7 +183,7 @@ def test_a_what_if_leaves_no_trace(pods: list[Any], cpu: int) -> None:
         cache.snapshot().pod_count.copy(),
         cache.columns.log.position,
     )
-    scheduler = GenericScheduler(ALGORITHM, cache)
+    scheduler = GenericScheduler(ALGORITHM_1_16, cache)
     first = scheduler.decide(asking(cpu), preempt=True)
     after: tuple[Any, ...] = (cache.snapshot().requested, cache.snapshot().pod_count, cache.columns.log.position)
     assert all(np.array_equal(one, other) for one, other in zip(before, after, strict=True))
@@ -286,7 +194,7 @@ def test_a_what_if_leaves_no_trace(pods: list[Any], cpu: int) -> None:
 def test_the_pod_fits_once_the_victims_are_gone_and_not_before(pods: list[Any], cpu: int, priority: int) -> None:
     """Every candidate works, and none of its victims could have stayed."""
     cache = _cluster(pods)
-    scheduler = GenericScheduler(ALGORITHM, cache)
+    scheduler = GenericScheduler(ALGORITHM_1_16, cache)
     found = scheduler.decide(asking(cpu, priority), preempt=True).preemption
     for name, leaving in (found.candidates if found else {}).items():
         for victim in leaving.pods:

@@ -10,6 +10,7 @@ from clusterstate.objects import Pod
 from kubescheduler.core.decision import Decision
 from tests.support.deciders import Answered, FakeExtender, refusing
 from tests.support.preemption_worlds import (
+    PREEMPTING,
     WEB,
     budget,
     chosen,
@@ -27,7 +28,7 @@ BOTH = pytest.mark.parametrize("release", ["1.20", "1.36"])
 # --- which node ----------------------------------------------------------------------------------
 
 
-@BOTH
+@pytest.mark.parametrize("release", PREEMPTING)
 @pytest.mark.parametrize(
     ("first", "second", "best"),
     [
