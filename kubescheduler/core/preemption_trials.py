@@ -16,8 +16,10 @@ from clusterstate.hypothetical import PodsByImportance, RowOverlay
 from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import PodChange, Snapshot
+from kubescheduler.core.algorithm import joined
 from kubescheduler.core.nominated import FITS, NominatedJudgement, judge, nominated_changes
 from kubescheduler.core.preemption_rules import PreemptionRules
+from kubescheduler.core.status import filter_failed_1_36
 from predicates.types import FitPredicate, failing
 
 
@@ -121,16 +123,21 @@ class RowTrial:
         return judge(info, here.what_if(changes), predicates)[0] if judged.fits else judged
 
     def refusals(self) -> Counter[str]:
-        """See BatchTrial."""
+        """See BatchTrial. Raises SchedulingError with the errors of the rows where a predicate errs."""
         counts: Counter[str] = Counter()
+        errors: list[str] = []
         snapshot = self._attempt.cache.snapshot()
         for at, row in enumerate(self._rows):
             here = snapshot.take(np.array([row]))
             judged = self._judged(here, self._changes[at], self._nominated[at])
             if judged.error is not None:
-                raise SchedulingError(judged.error[1].about(self._attempt.pod.key))
+                name, error = judged.error
+                pod = self._attempt.pod
+                errors.append(filter_failed_1_36(name, pod.metadata.name, error.about(pod.key)))
             for _, reasons in judged.found:
                 counts.update(reasons)
+        if errors:
+            raise SchedulingError(f"preemption: {joined(list(dict.fromkeys(errors)))}")
         return counts
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 
 import msgspec
 
+from kubecel.api_names import go_quote
+
 
 class Code(enum.IntEnum):
     """Upstream's codes; the names are its own texts."""
@@ -90,3 +92,16 @@ def merge(statuses: Iterable[Status]) -> Status | None:
     codes = {status.code for status in given}
     code = next((code for code in WORST_FIRST if code in codes), Code.Success)
     return Status(code, tuple(reason for status in given for reason in status.all_reasons), plugin=given[0].plugin)
+
+
+# --- what a Filter plugin's failure is called -----------------------------------------------------
+
+
+def filter_failed_1_20(plugin: str, pod: str, text: str) -> str:
+    """A Filter plugin's answer is neither Success nor a rejection. pod: its name."""
+    return f"running {go_quote(plugin)} filter plugin for pod {go_quote(pod)}: {text}"
+
+
+def filter_failed_1_36(plugin: str, pod: str, text: str) -> str:  # noqa: ARG001
+    """The text of 1.36 for a Filter plugin that failed."""
+    return f"running {go_quote(plugin)} filter plugin: {text}"

@@ -20,7 +20,16 @@ from clusterstate.objects import Pod
 from clusterstate.snapshot import PodChange, Snapshot
 from clusterstate.usage import wrap
 from kubecel.api_names import go_quote
-from kubescheduler.core.status import REJECTED_1_20, REJECTED_1_36, Code, Status, is_success, merge
+from kubescheduler.core.status import (
+    REJECTED_1_20,
+    REJECTED_1_36,
+    Code,
+    Status,
+    filter_failed_1_20,
+    filter_failed_1_36,
+    is_success,
+    merge,
+)
 from kubescheduler.framework.contract.custom_plugins import (
     custom_nothing,
     custom_permit,
@@ -39,8 +48,6 @@ from kubescheduler.framework.contract.runs import (
     ScoreOutcome,
     change_failed,
     failed,
-    filter_failed_1_20,
-    filter_failed_1_36,
     out_of_range,
     score_failed,
 )

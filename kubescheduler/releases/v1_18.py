@@ -34,10 +34,9 @@ from kubescheduler.config.policy_1_20_plugins import (
 )
 from kubescheduler.config.v1alpha1 import lifted_v1alpha1
 from kubescheduler.core.selection import ReservoirTie
-from kubescheduler.core.status import REJECTED_1_20
+from kubescheduler.core.status import REJECTED_1_20, filter_failed_1_20
 from kubescheduler.extender.wire import not_among_asked, only_200_lower_case
 from kubescheduler.framework.contract.profile import Point
-from kubescheduler.framework.contract.runs import filter_failed_1_20
 from kubescheduler.framework.deciding.find_nodes import (
     FrameworkDecisionRules,
     narrow_1_20,

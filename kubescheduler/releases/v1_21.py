@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from kubescheduler.config.gates import ALPHA, BETA, LOCKED
+from kubescheduler.core.status import filter_failed_1_36
 from kubescheduler.framework.contract.profile import Point
-from kubescheduler.framework.contract.runs import filter_failed_1_36
 from kubescheduler.framework.deciding.find_nodes import alone_if_preferred
 from kubescheduler.framework.plugins import (
     default_preemption,

@@ -60,16 +60,6 @@ def change_failed(point: str, plugin: str, status: Status) -> Status:
     return Status.failure(text).by(plugin)
 
 
-def filter_failed_1_20(plugin: str, pod: str, text: str) -> str:
-    """A Filter plugin's answer is neither Success nor a rejection. pod: its name."""
-    return f"running {go_quote(plugin)} filter plugin for pod {go_quote(pod)}: {text}"
-
-
-def filter_failed_1_36(plugin: str, pod: str, text: str) -> str:  # noqa: ARG001
-    """The text of 1.36 for a Filter plugin that failed."""
-    return f"running {go_quote(plugin)} filter plugin: {text}"
-
-
 def score_failed(plugin: str, error: object) -> str:
     """The text for a Score plugin that failed."""
     return f"running Score plugins: plugin {go_quote(plugin)} failed with: {error}"

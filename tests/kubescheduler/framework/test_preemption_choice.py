@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from clusterstate.objects import Pod
+from kubescheduler import Cluster, Scheduler
 from kubescheduler.core.decision import Decision
 from tests.support.deciders import Answered, FakeExtender, refusing
 from tests.support.preemption_worlds import (
@@ -214,3 +215,53 @@ def test_1_20_takes_back_a_nomination_that_no_node_can_keep() -> None:
     for nominated, cleared in (("n9", ["in"]), ("", [])):
         decision = preempted("1.20", [node_named("n0")], wants(nominated=nominated), refusing("F", n0="hopeless"))
         assert [p.metadata.name for p in decision.preemption.cleared] == cleared
+
+
+# --- checks that err -----------------------------------------------------------------------------
+
+
+def claimed(name: str) -> list[dict[str, Any]]:
+    """A bound claim, which no pod owns, and its volume."""
+    spec = {"accessModes": ["ReadWriteOnce"], "storageClassName": "sc"}
+    named = {"name": name, "uid": name, "annotations": {"pv.kubernetes.io/bind-completed": "yes"}}
+    csi, ref = {"driver": "d", "volumeHandle": name}, {"namespace": "default", "name": name, "uid": name}
+    volume = {**spec, "capacity": {"storage": "1Gi"}, "csi": csi, "claimRef": ref}
+    wanted = {**spec, "volumeName": f"pv-{name}", "resources": {"requests": {"storage": "1Gi"}}}
+    status = {"phase": "Bound"}
+    return [
+        {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": named, "spec": wanted, "status": status},
+        {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": f"pv-{name}"}, "spec": volume},
+    ]
+
+
+def with_volume(name: str, priority: int, volume: dict[str, Any] | None, node: str | None = None) -> dict[str, Any]:
+    """A pod of one CPU."""
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}
+    volumes = [{"name": "v", **volume}] if volume else []
+    spec = {"priority": priority, "nodeName": node, "containers": [container], "volumes": volumes}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "uid": name}, "spec": spec}
+
+
+def test_a_filter_that_errs_without_the_victims() -> None:
+    """No node is a candidate, and the release says which plugin failed."""
+    template = {"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
+    drivers = [{"name": "d", "nodeID": "n", "allocatable": {"count": 5}}]
+    amounts = {"cpu": "2", "memory": "1Gi", "pods": "9"}
+    storage = "storage.k8s.io/v1"
+    cluster = Cluster(
+        [
+            {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "status": {"allocatable": amounts}},
+            {"apiVersion": storage, "kind": "CSINode", "metadata": {"name": "n"}, "spec": {"drivers": drivers}},
+            {"apiVersion": storage, "kind": "StorageClass", "metadata": {"name": "sc"}, "provisioner": "d"},
+            *claimed("kept-v"),
+            *claimed("mine"),
+            with_volume("kept", 5, {"ephemeral": {"volumeClaimTemplate": template}}, "n"),
+            with_volume("low", -1, None, "n"),
+        ],
+        release="1.28",
+    )
+    pod = with_volume("new", 0, {"persistentVolumeClaim": {"claimName": "mine"}})
+    assert Scheduler(cluster).decide(pod, preempt=True).message == (
+        '0/1 nodes are available: 1 Insufficient cpu. preemption: running "NodeVolumeLimits" filter plugin: '
+        "PVC default/kept-v was not created for pod default/kept (pod is not owner)"
+    )
