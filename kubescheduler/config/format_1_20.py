@@ -111,12 +111,12 @@ def errors_1_20(_: ComponentFormat, __: Written, config: SchedulerConfig, ___: s
     )
 
 
-def election_errors_1_20(election: LeaderElection) -> Iterator[FieldError]:
-    """What 1.20 refuses in a leader election that is on."""
+def election_errors_1_20(election: LeaderElection, *, equal: bool = True) -> Iterator[FieldError]:
+    """What 1.20 refuses in a leader election that is on. equal: see ``lease_errors``."""
     if not election.leader_elect:
         return
     text = "LeaseDuration must be greater than RenewDeadline"
-    yield from lease_errors(election, format_duration, equal=True, order_text=text)
+    yield from lease_errors(election, format_duration, equal=equal, order_text=text)
     for name, value in lock_names(election).items():
         if not value:
             yield invalid(f"leaderElection.{name}", "", f"{name} is required")
@@ -174,7 +174,7 @@ def construction_problems_1_20(
 ) -> Iterator[str]:
     """Args that are there twice, and plugins that cannot do with the default args."""
     yield from _repeated(before, after, path)
-    yield from _needed_args(form, before, after, path)
+    yield from needed_args_1_20(form, before, after, path)
 
 
 def _repeated(before: WrittenProfile, after: Profile, path: str) -> Iterator[str]:
@@ -187,7 +187,8 @@ def _repeated(before: WrittenProfile, after: Profile, path: str) -> Iterator[str
         yield f"{path}.pluginConfig[{at[-1]}]: repeated config for plugin {name}; {hint}"
 
 
-def _needed_args(form: ComponentFormat, before: WrittenProfile, after: Profile, path: str) -> Iterator[str]:
+def needed_args_1_20(form: ComponentFormat, before: WrittenProfile, after: Profile, path: str) -> Iterator[str]:
+    """Plugins that cannot do with the default args."""
     given = {entry.name for entry in before.plugin_config}
     for name, args in after.plugin_config:
         if name not in given:

@@ -21,6 +21,7 @@ from kubescheduler.config.component_format import (
     with_merged_sets,
 )
 from kubescheduler.config.config_schema import MULTI_POINT, Written
+from kubescheduler.config.format_1_20 import election_errors_1_20, set_literal
 from kubescheduler.config.policy_model import extender_errors
 from kubescheduler.framework.contract.profile import (
     ALL,
@@ -127,18 +128,40 @@ def overriding_first(
 # --- validation, after merging ----------------------------------------------------------------
 
 
-def errors_1_25(form: ComponentFormat, written: Written, config: SchedulerConfig, version: str) -> list[FieldError]:
-    """What validation finds. Upstream: 1.25 and later ``ValidateKubeSchedulerConfiguration``."""
+def errors_1_25(
+    form: ComponentFormat, written: Written, config: SchedulerConfig, version: str, *, equal: bool = True
+) -> list[FieldError]:
+    """What validation finds. equal: see ``lease_errors``.
+
+    Upstream: 1.25 ``ValidateKubeSchedulerConfiguration``; 1.26 to 1.33 refuse equal durations."""
+    election = config.leader_election
+    found = (*election_errors_1_20(election, equal=equal), *_lock_errors(election, form.locks))
+    return _errors(form, written, config, version, found, set_literal)
+
+
+def errors_1_34(form: ComponentFormat, written: Written, config: SchedulerConfig, version: str) -> list[FieldError]:
+    """What validation finds. Upstream: 1.34 and later ``ValidateKubeSchedulerConfiguration``."""
+    return _errors(form, written, config, version, election_errors_1_34(config.leader_election, form.locks), _set_json)
+
+
+def _errors(
+    form: ComponentFormat,
+    written: Written,
+    config: SchedulerConfig,
+    version: str,
+    election: Iterable[FieldError],
+    shown: Callable[[PluginSet], str],
+) -> list[FieldError]:
     return config_errors(
         config,
-        election_errors_1_25(config.leader_election, form.locks),
+        election,
         lambda profile: _profile_errors(form, profile, version),
-        (*queue_sort_errors(form, config.profiles, _set_json), *address_errors(written)),
+        (*queue_sort_errors(form, config.profiles, shown), *address_errors(written)),
         extender_errors(config.extenders, worded_1_36, lambda _: "is an invalid extended resource name"),
     )
 
 
-def election_errors_1_25(election: LeaderElection, locks: tuple[str, ...]) -> Iterator[FieldError]:
+def election_errors_1_34(election: LeaderElection, locks: tuple[str, ...]) -> Iterator[FieldError]:
     """What is refused in a leader election that is on. locks: what it may lock on; that is looked at if it is one."""
     if not election.leader_elect:
         return
@@ -146,7 +169,11 @@ def election_errors_1_25(election: LeaderElection, locks: tuple[str, ...]) -> It
     for name, value in lock_names(election).items():
         if not value:
             yield required(f"leaderElection.{name}")
-    if len(locks) == 1 and election.resource_lock not in locks:
+    yield from _lock_errors(election, locks)
+
+
+def _lock_errors(election: LeaderElection, locks: tuple[str, ...]) -> Iterator[FieldError]:
+    if election.leader_elect and len(locks) == 1 and election.resource_lock not in locks:
         text = f'resourceLock value must be "{locks[0]}"'
         yield invalid("leaderElection.resourceLock", election.resource_lock, text)
 

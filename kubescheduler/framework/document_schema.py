@@ -376,7 +376,11 @@ SHAPE = Field(
 )
 
 
-def shape_errors(shape: Sequence[tuple[int, int]], unsorted: str = "values must be sorted") -> Iterator[FieldError]:
+UNSORTED, UNSORTED_1_20 = "values must be sorted", "utilization values must be sorted"
+"""The text about the points of a curve, from 1.34 on and before."""
+
+
+def shape_errors(shape: Sequence[tuple[int, int]], unsorted: str = UNSORTED_1_20) -> Iterator[FieldError]:
     """The faults of a curve of (utilization, score) points, paths beginning at the list. unsorted: of such points."""
     if not shape:
         yield required("", "at least one point must be specified")

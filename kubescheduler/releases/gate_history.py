@@ -53,7 +53,7 @@ CloudControllerManagerWatchBasedRoutesReconciliation 35a; CloudControllerManager
 27a 29B 30L 32-; ClusterTrustBundle 27a 33b; ClusterTrustBundleProjection 29a 33b; ComponentFlagz 32a 36B;
 ComponentSLIs 26a 27B 32L 35-; ComponentStatusz 32a 36B; ConcurrentWatchObjectDecode 31b; ConfigurableFSGroupPolicy
 18a 20B 23L 25-; ConsistentHTTPGetHandlers 27G 30L 31-; ConsistentListFromCache 28a 31B 34L;
-ConstrainedImpersonation 35a 36B; ContainerCheckpoint 25a 30B; ContainerRestartRules 34a 35B; ContainerStopSignals
+ConstrainedImpersonation 35a 36B; ContainerCheckpoint 25a 30B; ContainerStopSignals
 33a; ContextualLogging 24a 30B; ControllerManagerLeaderMigration 21a 22B 24L 27-; CoordinatedLeaderElection 31a 33b;
 CronJobControllerV2 20a 21B 22L 23-; CronJobTimeZone 24a 25B 27L 29-; CronJobsScheduledAnnotation 28B 32L 35-;
 CrossNamespaceVolumeDataSource 26a; CustomCPUCFSQuotaPeriod 13a 36G; CustomPodDNS 13B 15L 18-;

@@ -262,7 +262,7 @@ def process_1_36(older: ProcessRules) -> ProcessRules:
 @cache
 def live_1_36() -> LiveRelease:
     """Its process."""
-    from kubescheduler.config.format_1_36 import election_errors_1_25
+    from kubescheduler.config.format_1_36 import election_errors_1_34
     from kubescheduler.live import informer_rules, leadership, writes
     from kubescheduler.live.events import valid_name
     from kubescheduler.live.informer_rules import KINDS_1_36
@@ -320,7 +320,7 @@ def live_1_36() -> LiveRelease:
         metrics=metrics_1_36(older.metrics),
         flags=flags_1_36()[1],
         faults=release_live.faults_1_36,
-        loaded_faults=lambda election: election_errors_1_25(election, ("leases",)),
+        loaded_faults=lambda election: election_errors_1_34(election, ("leases",)),
         process=process_1_36(older.process),
         dumps=log_lines.DumpLines(
             started=LogLine(Severity.INFO, structured("Cache comparer started"), log_lines.STEPS),

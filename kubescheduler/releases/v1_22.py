@@ -13,6 +13,7 @@ from clusterstate.manifests.fields import Accepted
 from clusterstate.pod_view_1_36 import naming_controllers
 from clusterstate.podinfo import ReleaseView
 from kubescheduler.config.config_schema import V1BETA1, V1BETA2
+from kubescheduler.config.format_1_20 import needed_args_1_20
 from kubescheduler.config.format_1_22 import REMOVED, errors_1_22, finish_1_22, merge_1_22
 from kubescheduler.config.gates import ALPHA, BETA
 from kubescheduler.framework.contract.profile import Point
@@ -138,6 +139,7 @@ CHANGES = (
             same_queue_sort=("has to match for all profiles", "has to match for all profiles"),
             merge=merge_1_22,
             errors=errors_1_22,
+            construction_problems=needed_args_1_20,
             finish=finish_1_22,
             refused={V1BETA2: REMOVED},
         ),

@@ -41,15 +41,19 @@ from kubescheduler.releases.release import ChangeKind
 from predicates.node_identity import pod_match_node_selector_1_36
 from predicates.taints import pod_tolerates_node_taints_1_36
 
+RESTART_RULES = "ContainerRestartRules"
+
 
 def accepted(gates: Mapping[str, bool], differs: Differences = DIFFERS_1_25) -> Accepted:
-    """Tolerations compare where the gate says so, as soon as there is one. Upstream: 1.36 validateTolerations."""
+    """Tolerations compare, and containers have restart policies of their own, where gates say so, as soon as there are
+    any. Upstream: 1.36 validateTolerations, validateContainers."""
     values = dict(v1_22.single_pod(gates))
     if COMPARISONS not in gates:
         values[v1_4.TOLERATION] = v1_4.BEFORE_SINGLE_POD[v1_4.TOLERATION]
     elif not gates[COMPARISONS]:
         values[v1_4.TOLERATION] = (v1_4.EQUALITY, f"comparing values takes the feature gate {COMPARISONS}")
-    return Accepted(values, checks_of(replace(differs, compares=gates.get(COMPARISONS, False))))
+    by_rules = gates.get(RESTART_RULES, differs.by_rules)
+    return Accepted(values, checks_of(replace(differs, compares=gates.get(COMPARISONS, False), by_rules=by_rules)))
 
 
 def cycle_as_later() -> dict[str, Any]:

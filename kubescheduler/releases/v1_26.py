@@ -6,7 +6,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from kubescheduler.config.format_1_36 import finish_1_36
+from kubescheduler.config.format_1_36 import errors_1_25, finish_1_36
 from kubescheduler.config.gates import ALPHA, BETA
 from kubescheduler.core.filter_results import fit_error_1_36
 from kubescheduler.framework.contract.profile import Point
@@ -90,6 +90,13 @@ CHANGES = (
         "Profiles of v1 have a percentageOfNodesToScore of their own, and an extension point preEnqueue.",
         ChangeKind.CONFIGURATION,
         edits.without_later("profiles.percentageOfNodesToScore", "profiles.plugins.preEnqueue"),
+    ),
+    change(
+        "leases-longer-than-their-deadlines",
+        "A leaseDuration of leader election has to be longer than the renewDeadline; before, they could be equal.",
+        ChangeKind.CONFIGURATION,
+        edits.component(errors=partial(errors_1_25, equal=False)),
+        source="kubernetes #111758",
     ),
     change(
         "gates-of-1-26",

@@ -30,7 +30,7 @@ CHANGES = (
         "no-scores-without-preferences",
         "NodeAffinity and VolumeBinding give no score for pods that have nothing to score; they gave 0.",
         ChangeKind.SCORE,
-        edits.plugins(node_affinity.PLUGIN_1_36, volume_binding.PLUGIN_1_30),
+        edits.plugins(node_affinity.PLUGIN_1_30, volume_binding.PLUGIN_1_30),
     ),
     change(
         "nodes-left-out-are-filtered-by-pre-filter",

@@ -54,7 +54,7 @@ CHANGES = (
         "The gate StorageCapacityScoring stands in place of VolumeCapacityPriority: nodes with more room left score "
         "higher, and volumes that are still to be provisioned count.",
         ChangeKind.SCORE,
-        edits.plugins(volume_binding.PLUGIN_1_36),
+        edits.plugins(volume_binding.PLUGIN_1_33),
         edits.gates({"StorageCapacityScoring": ALPHA}, gone=("VolumeCapacityPriority",)),
         source="KEP-4049",
     ),

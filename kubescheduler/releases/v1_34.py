@@ -6,12 +6,15 @@ from functools import partial
 from typing import Any
 
 from clusterstate.manifests.api_checks import DIFFERS_1_34
+from kubescheduler.config.format_1_36 import errors_1_34
 from kubescheduler.config.gates import ALPHA, BETA, GA, LOCKED
 from kubescheduler.framework.plugins import (
     dynamic_resources,
     inter_pod_affinity,
+    node_affinity,
     node_resources_fit,
     nodes,
+    volume_binding,
     volume_filters,
 )
 from kubescheduler.releases import edits, v1_25, v1_33
@@ -101,10 +104,13 @@ CHANGES = (
         source="KEP-5278",
     ),
     change(
-        "queue-sort-text-shorter",
-        "Profiles that sort the queue otherwise than the first are refused with a shorter text.",
+        "configuration-texts",
+        "Faults of leader election, of shapes that do not rise and of profiles that sort the queue otherwise than the "
+        "first are told in shorter texts, and lists and durations are shown as JSON.",
         ChangeKind.CONFIGURATION,
-        edits.component(same_queue_sort=("must be the same for all profiles", SAME_QUEUE_SORT)),
+        edits.component(same_queue_sort=("must be the same for all profiles", SAME_QUEUE_SORT), errors=errors_1_34),
+        edits.plugin("NodeAffinity", args=node_affinity.ARGS_1_36),
+        edits.plugin("VolumeBinding", args=volume_binding.ARGS_1_36),
     ),
     change(
         "gates-of-1-34",
@@ -112,6 +118,7 @@ CHANGES = (
         ChangeKind.GATE,
         edits.gates(
             {
+                "ContainerRestartRules": ALPHA,
                 "SchedulerAsyncAPICalls": BETA,
                 "SchedulerQueueingHints": LOCKED,
                 "VolumeAttributesClass": GA,

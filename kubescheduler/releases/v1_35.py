@@ -56,6 +56,7 @@ CHANGES = (
         ChangeKind.GATE,
         edits.gates(
             {
+                "ContainerRestartRules": BETA,
                 "DynamicResourceAllocation": LOCKED,
                 "InPlacePodVerticalScaling": LOCKED,
                 "NominatedNodeNameForExpectation": BETA,

@@ -369,6 +369,8 @@ class DynamicResourcesArgs(msgspec.Struct, frozen=True):
     """How long Filter may take for one node; 0: as long as it takes; None where its feature gate is off."""
     binding_timeout: int | None = DEFAULT_BINDING
     """How long PreBind waits; None where its feature gates are off."""
+    switched_off: tuple[tuple[str, FieldError], ...] = ()
+    """(attribute, what is said of it where it is given), of those whose feature gates are off."""
 
 
 def timer_of(clock: Callable[[], float], nanoseconds: int) -> Timer:
@@ -549,24 +551,20 @@ def dynamic_resources_1_34(args: Any, handle: Handle) -> DynamicResources:
 FILTER_GATE, BINDING_GATES = "DRASchedulerFilterTimeout", ("DRADeviceBindingConditions", "DRAResourceClaimDeviceStatus")
 
 
-def _switched_off(feature_gates: Mapping[str, bool]) -> dict[str, FieldError]:
-    """Attribute of the args → what is said of it where it is given, of those whose feature gates are off."""
-    found = {}
+def _switched_off(feature_gates: Mapping[str, bool]) -> Iterator[tuple[str, FieldError]]:
     if not feature_gates.get(FILTER_GATE, True):
         text = "DRASchedulingFilterTimeout feature gate is disabled"
-        found["filter_timeout"] = forbidden("filterTimeout", text)
+        yield "filter_timeout", forbidden("filterTimeout", text)
     if not all(feature_gates.get(gate, True) for gate in BINDING_GATES):
         text = f"{' or '.join(BINDING_GATES)} feature gate is disabled"
-        found["binding_timeout"] = forbidden("bindingTimeout", text)
-    return found
+        yield "binding_timeout", forbidden("bindingTimeout", text)
 
 
 def _given(args: Any, handle: Handle) -> DynamicResourcesArgs:
     given = _build(handle.feature_gates)() if args is None else args
     if not isinstance(given, DynamicResourcesArgs):
         raise ConfigError(f"got args of type {type(given).__name__}, want *DynamicResourcesArgs")
-    off = _switched_off(handle.feature_gates)
-    refuse([error for attribute, error in off.items() if getattr(given, attribute) is not None])
+    refuse(_errors(msgspec.structs.replace(given, switched_off=tuple(_switched_off(handle.feature_gates)))))
     return given
 
 
@@ -574,9 +572,11 @@ def _given(args: Any, handle: Handle) -> DynamicResourcesArgs:
 
 
 def _errors(args: DynamicResourcesArgs) -> Iterator[FieldError]:
-    if args.filter_timeout is not None and args.filter_timeout < 0:
+    off = dict(args.switched_off)
+    yield from (error for attribute, error in off.items() if getattr(args, attribute) is not None)
+    if "filter_timeout" not in off and args.filter_timeout is not None and args.filter_timeout < 0:
         yield _invalid_duration("filterTimeout", args.filter_timeout, "must be zero or positive")
-    if args.binding_timeout is not None and args.binding_timeout < SECOND:
+    if "binding_timeout" not in off and args.binding_timeout is not None and args.binding_timeout < SECOND:
         yield _invalid_duration("bindingTimeout", args.binding_timeout, "must be at least 1 second")
 
 
@@ -585,7 +585,8 @@ def _invalid_duration(path: str, nanoseconds: int, text: str) -> FieldError:
 
 
 def _build(feature_gates: Mapping[str, bool]) -> Callable[..., DynamicResourcesArgs]:
-    return partial(DynamicResourcesArgs, **dict.fromkeys(_switched_off(feature_gates)))
+    off = tuple(_switched_off(feature_gates))
+    return partial(DynamicResourcesArgs, switched_off=off, **dict.fromkeys(attribute for attribute, _ in off))
 
 
 ARGS = ArgsType(

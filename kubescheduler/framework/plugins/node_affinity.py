@@ -241,6 +241,17 @@ def _errors_1_36(args: NodeAffinityArgs) -> Iterator[FieldError]:
         yield FieldError(path, detail, kind)
 
 
+def _errors_1_21(args: NodeAffinityArgs) -> Iterator[FieldError]:
+    """The same; lists are shown as Go literals. Upstream: 1.21 ValidateNodeAffinityArgs."""
+    for error in _errors_1_36(args):
+        listed, _, text = error.detail.rpartition("]: ")
+        if listed.startswith("["):
+            values = listed[1:].replace('","', '", "')
+            yield msgspec.structs.replace(error, detail=f"[]string{{{values}}}: {text}")
+        else:
+            yield msgspec.structs.replace(error, detail=error.detail.replace("null: ", "[]string(nil): "))
+
+
 def _terms(terms: tuple[NodeSelectorTerm, ...] = ()) -> tuple[NodeSelectorTerm, ...]:
     return terms
 
@@ -277,8 +288,9 @@ ARGS_1_20 = ArgsType(
 Node affinity that every pod of the profile has besides its own. Keys are those of `spec.affinity.nodeAffinity`.""",
     errors=_errors_1_20,
 )
-ARGS_1_21 = msgspec.structs.replace(ARGS_1_20, errors=_errors_1_36)
-ARGS_1_36 = msgspec.structs.replace(ARGS_1_20, errors=_errors_1_36, checked_with_config=True)
+ARGS_1_21 = msgspec.structs.replace(ARGS_1_20, errors=_errors_1_21)
+ARGS_1_24 = msgspec.structs.replace(ARGS_1_21, checked_with_config=True)
+ARGS_1_36 = msgspec.structs.replace(ARGS_1_24, errors=_errors_1_36)
 
 
 # --- what it is in each release ---------------------------------------------------------------
@@ -315,5 +327,6 @@ PLUGIN_1_36 = InTreePlugin(
     default_weight=2,
     events=EVENTS,
 )
-PLUGIN_1_27 = msgspec.structs.replace(PLUGIN_1_36, make=node_affinity_1_27)
-PLUGIN_1_24 = msgspec.structs.replace(PLUGIN_1_36, make=node_affinity_1_24)
+PLUGIN_1_30 = msgspec.structs.replace(PLUGIN_1_36, args=ARGS_1_24)
+PLUGIN_1_27 = msgspec.structs.replace(PLUGIN_1_30, make=node_affinity_1_27)
+PLUGIN_1_24 = msgspec.structs.replace(PLUGIN_1_30, make=node_affinity_1_24)

@@ -25,6 +25,8 @@ from kubescheduler.framework.document_schema import (
     RESOURCES_COUNTED_ONCE,
     SHAPE,
     TEXT,
+    UNSORTED,
+    UNSORTED_1_20,
     ArgsType,
     Field,
     FieldError,
@@ -173,7 +175,7 @@ def node_resources_fit_1_34(args: NodeResourcesFitArgs | None, handle: Handle) -
 
     Upstream: 1.34 NodeResourcesFit. Raises ConfigError for faulty args.
     """
-    return _fit(args, handle, _errors_1_25, helpless=True)
+    return _fit(args, handle, _errors_1_34, helpless=True)
 
 
 def node_resources_fit_1_30(args: NodeResourcesFitArgs | None, handle: Handle) -> ColumnPlugin:
@@ -382,15 +384,15 @@ def _errors_1_36(args: NodeResourcesFitArgs) -> Iterator[FieldError]:
     if strategy.type != RATIO and strategy.shape is not None:
         yield forbidden(ratio, f"must be nil when type is not {RATIO}")
     else:
-        yield from _ratio_errors(strategy, f"{ratio}.shape")
+        yield from _ratio_errors(strategy, f"{ratio}.shape", UNSORTED)
 
 
-def _errors_1_25(args: NodeResourcesFitArgs) -> Iterator[FieldError]:
+def _errors_1_25(args: NodeResourcesFitArgs, unsorted: str = UNSORTED_1_20) -> Iterator[FieldError]:
     """Upstream: 1.25 ValidateNodeResourcesFitArgs. A missing ratio crashes kube-scheduler up to 1.35; it is refused."""
     yield from _ignored_errors(args, worded_1_36)
     strategy = args.scoring_strategy or ScoringStrategy()
     yield from _type_and_weight_errors(strategy)
-    yield from _ratio_errors(strategy, "scoringStrategy.shape")
+    yield from _ratio_errors(strategy, "scoringStrategy.shape", unsorted)
 
 
 def _type_and_weight_errors(strategy: ScoringStrategy) -> Iterator[FieldError]:
@@ -399,10 +401,13 @@ def _type_and_weight_errors(strategy: ScoringStrategy) -> Iterator[FieldError]:
     yield from (error.under("scoringStrategy") for error in _weight_errors(strategy.resources))
 
 
-def _ratio_errors(strategy: ScoringStrategy, path: str) -> Iterator[FieldError]:
-    """path: that of the shape."""
+_errors_1_34 = partial(_errors_1_25, unsorted=UNSORTED)
+
+
+def _ratio_errors(strategy: ScoringStrategy, path: str, unsorted: str) -> Iterator[FieldError]:
+    """path: that of the shape. unsorted: the text about its points."""
     if strategy.shape is not None:
-        yield from (error.under(path) for error in shape_errors(strategy.shape))
+        yield from (error.under(path) for error in shape_errors(strategy.shape, unsorted))
     elif strategy.type == RATIO:
         yield required("scoringStrategy.requestedToCapacityRatio", f"must be specified when type is {RATIO}")
 
@@ -480,19 +485,21 @@ PLUGIN_1_36 = InTreePlugin(
     events=EVENTS,
 )
 ARGS_1_25 = msgspec.structs.replace(ARGS_1_36, errors=_errors_1_25)
-PLUGIN_1_34 = msgspec.structs.replace(PLUGIN_1_36, points=POINTS_1_27, make=node_resources_fit_1_34, args=ARGS_1_25)
+ARGS_1_34 = msgspec.structs.replace(ARGS_1_36, errors=_errors_1_34)
+PLUGIN_1_34 = msgspec.structs.replace(PLUGIN_1_36, points=POINTS_1_27, make=node_resources_fit_1_34, args=ARGS_1_34)
 PLUGIN_1_30 = msgspec.structs.replace(
     PLUGIN_1_34,
+    args=ARGS_1_25,
     make=node_resources_fit_1_30,
     reasons=(PluginReason(rule.SIDECARS_ARE_OFF, UNRESOLVABLE, "PreFilter"), *REASONS_1_20),
 )
 PLUGIN_1_28 = msgspec.structs.replace(
-    PLUGIN_1_34,
+    PLUGIN_1_30,
     make=node_resources_fit_1_28,
     reasons=(PluginReason(rule.SIDECARS_ARE_OFF, UNRESOLVABLE), *REASONS_1_20),
 )
 PLUGIN_1_26 = msgspec.structs.replace(
-    PLUGIN_1_34, points=POINTS_1_22, make=node_resources_fit_1_26, reasons=REASONS_1_20
+    PLUGIN_1_30, points=POINTS_1_22, make=node_resources_fit_1_26, reasons=REASONS_1_20
 )
 PLUGIN_1_25 = msgspec.structs.replace(PLUGIN_1_26, make=node_resources_fit_1_25)
 ARGS_1_22 = msgspec.structs.replace(ARGS_1_36, errors=_errors_1_22)

@@ -393,7 +393,7 @@ def _errors(args: RequestedToCapacityRatioArgs) -> Iterator[FieldError]:
 
 def _errors_1_21(args: RequestedToCapacityRatioArgs) -> Iterator[FieldError]:
     """Upstream: 1.21 ValidateRequestedToCapacityRatioArgs."""
-    yield from (error.under("shape") for error in shape_errors(args.shape, "utilization values must be sorted"))
+    yield from (error.under("shape") for error in shape_errors(args.shape))
     for at, (name, weight) in enumerate(args.resources):
         if weight < 1:
             text = f"resource weight of {name} not in valid range [1, inf)"

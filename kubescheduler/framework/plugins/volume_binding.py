@@ -56,6 +56,8 @@ from kubescheduler.framework.document_schema import (
     INT64,
     INVALID,
     SHAPE,
+    UNSORTED,
+    UNSORTED_1_20,
     ArgsType,
     FieldError,
     Shape,
@@ -661,25 +663,24 @@ def _errors_1_21(args: VolumeBindingArgs) -> Iterator[FieldError]:
 
 
 def _errors_1_36(args: VolumeBindingArgs) -> Iterator[FieldError]:
+    points = ",".join(f'{{"Utilization":{utilization},"Score":{score}}}' for utilization, score in args.shape)
+    yield from _shape_errors(args, SCORING_GATE, f"[{points}]", UNSORTED)
+
+
+def _errors_1_24(args: VolumeBindingArgs, gate: str = PRIORITY_GATE) -> Iterator[FieldError]:
+    """The value is shown as a Go literal."""
+    name = "config.UtilizationShapePoint"
+    points = ", ".join(f"{name}{{Utilization:{utilization}, Score:{score}}}" for utilization, score in args.shape)
+    yield from _shape_errors(args, gate, f"[]{name}{{{points}}}", UNSORTED_1_20)
+
+
+def _shape_errors(args: VolumeBindingArgs, gate: str, shown: str, unsorted: str) -> Iterator[FieldError]:
     yield from _errors_1_21(args)
     if args.scores_capacity:
-        yield from (error.under("shape") for error in shape_errors(args.shape or DEFAULT_SHAPE))
+        yield from (error.under("shape") for error in shape_errors(args.shape or DEFAULT_SHAPE, unsorted))
     elif args.shape:
-        yield _unexpected_shape(args, SCORING_GATE)
-
-
-def _errors_1_24(args: VolumeBindingArgs) -> Iterator[FieldError]:
-    if args.shape and not args.scores_capacity:
-        yield from _errors_1_36(msgspec.structs.replace(args, shape=()))
-        yield _unexpected_shape(args, PRIORITY_GATE)
-    else:
-        yield from _errors_1_36(args)
-
-
-def _unexpected_shape(args: VolumeBindingArgs, gate: str) -> FieldError:
-    points = ",".join(f'{{"Utilization":{utilization},"Score":{score}}}' for utilization, score in args.shape)
-    text = f"unexpected field `shape`, remove it or turn on the feature gate {gate}"
-    return FieldError("shape", text, INVALID, f"[{points}]")
+        text = f"unexpected field `shape`, remove it or turn on the feature gate {gate}"
+        yield FieldError("shape", text, INVALID, shown)
 
 
 def _build_under(gate: str, feature_gates: Mapping[str, bool]) -> Callable[..., VolumeBindingArgs]:
@@ -702,6 +703,7 @@ ARGS_1_36 = msgspec.structs.replace(
     errors=_errors_1_36,
     checked_with_config=True,
 )
+ARGS_1_33 = msgspec.structs.replace(ARGS_1_36, errors=partial(_errors_1_24, gate=SCORING_GATE))
 ARGS_1_24 = msgspec.structs.replace(ARGS_1_36, build_with=partial(_build_under, PRIORITY_GATE), errors=_errors_1_24)
 
 
@@ -758,6 +760,7 @@ PLUGIN_1_21 = InTreePlugin(
 )
 PLUGIN_1_22 = msgspec.structs.replace(PLUGIN_1_21, args=ARGS_1_24)
 PLUGIN_1_36 = InTreePlugin(NAME, POINTS_1_36, volume_binding_1_36, args=ARGS_1_36, reasons=REASONS_1_36, events=EVENTS)
+PLUGIN_1_33 = msgspec.structs.replace(PLUGIN_1_36, args=ARGS_1_33)
 PLUGIN_1_32 = msgspec.structs.replace(PLUGIN_1_36, make=volume_binding_1_32, args=ARGS_1_24, reasons=REASONS_1_24)
 PLUGIN_1_30 = msgspec.structs.replace(PLUGIN_1_32, make=volume_binding_1_30)
 PLUGIN_1_27 = msgspec.structs.replace(PLUGIN_1_32, make=volume_binding_1_27, points=POINTS_1_21)

@@ -178,6 +178,7 @@ def read_by(release: str) -> set[str]:
     parts = loop_parts(engine.scheduler(ClusterCache(engine.view)))
     if record.legacy is not None:
         record.legacy.registry(gates)
+    record.accepted(gates)
     if record.framework is not None:
         services = Services(release, ClusterCache(engine.view), feature_gates=gates)
         parts.rules.pre_flight(NoPlugins(services), services, CycleState(), make_pod(), "n", False)
@@ -275,8 +276,8 @@ READ_1_36 = {
     "GA locked on": "DRAAdminAccess DynamicResourceAllocation InPlacePodVerticalScaling SchedulerQueueingHints "
     "NodeInclusionPolicyInPodTopologySpread SidecarContainers VolumeAttributesClass",
     "GA on": "DRAPrioritizedList",
-    "beta on": "DRAConsumableCapacity DRADeviceBindingConditions DRADeviceTaints DRAExtendedResource "
-    "DRAPartitionableDevices DRAResourceClaimDeviceStatus DRASchedulerFilterTimeout "
+    "beta on": "ContainerRestartRules DRAConsumableCapacity DRADeviceBindingConditions DRADeviceTaints "
+    "DRAExtendedResource DRAPartitionableDevices DRAResourceClaimDeviceStatus DRASchedulerFilterTimeout "
     "InPlacePodLevelResourcesVerticalScaling MatchLabelKeysInPodTopologySpread NodeDeclaredFeatures "
     "NominatedNodeNameForExpectation OpportunisticBatching PodLevelResources SchedulerAsyncPreemption "
     "SchedulerPopFromBackoffQ",
