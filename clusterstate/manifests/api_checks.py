@@ -229,18 +229,25 @@ def toleration(given: Given, *, compares: bool) -> Iterator[Fault]:
         yield ".effect", invalid(effect, "effect must be 'NoExecute' when `tolerationSeconds` is set")
     if operator == "Exists" and value:
         yield ".operator", invalid(value, "value must be empty when `operator` is 'Exists'")
-    elif compares and operator in ("Gt", "Lt") and not is_canonical(value):
-        yield ".value", invalid(value, "must be a valid decimal integer in canonical form, of 64 bits")
+    elif compares and operator in ("Gt", "Lt"):
+        yield from wrong(".value", value, integer_errors)
     elif operator in ("", "Equal") and (errors := label_value_errors(value)):
         yield ".operator", invalid(value, ";".join(errors))
 
 
-def is_canonical(text: str) -> bool:
-    """Whether it is a whole number of 64 bits as it is written. Upstream: content.IsDecimalInteger."""
-    digits = text.removeprefix("-")
-    if not (digits.isascii() and digits.isdecimal() and len(digits) < 20):
-        return False
-    return str(int(text)) == text and -(2**63) <= int(text) < 2**63
+def integer_errors(text: str) -> Iterator[str]:
+    """What is wrong with a whole number of 64 bits. Upstream: content.IsDecimalInteger, strconv.ParseInt."""
+    import re
+
+    if not text:
+        yield "must be non-empty"
+    elif not re.fullmatch("0|-?[1-9][0-9]*", text):
+        yield "must be a valid decimal integer in canonical form"
+    read = re.fullmatch("([+-]?)0*([0-9]+)", text)
+    if read is None:
+        yield f"strconv.ParseInt: parsing {go_quote(text)}: invalid syntax"
+    elif len(read[2]) > 19 or not -(2**63) <= int(read[1] + read[2]) < 2**63:
+        yield f"strconv.ParseInt: parsing {go_quote(text)}: value out of range"
 
 
 def taint(given: Given) -> Iterator[Fault]:
@@ -329,6 +336,8 @@ def label_keys(given: Given) -> Iterator[Fault]:
             yield from wrong(f".{field}[{at}]", key, qualified_name_errors)
             if key in selected and field == "matchLabelKeys":
                 yield f".{field}[{at}]", invalid(key, "exists in both matchLabelKeys and labelSelector")
+            if field == "matchLabelKeys" and key in (texts_of(given, "mismatchLabelKeys") or ()):
+                yield f".{field}[{at}]", invalid(key, "exists in both matchLabelKeys and mismatchLabelKeys")
 
 
 def resources(given: Given, above: Callable[[str, str, str], Fault], *, overcommits: bool) -> Iterator[Fault]:
@@ -572,7 +581,7 @@ def device_claim(given: Given) -> Iterator[Fault]:
 
 def gates(given: Given) -> Iterator[Fault]:
     """Upstream: validateSchedulingGates, and ValidatePodCreate."""
-    names = [(f"{at}.name", text_of(one, "name") or "") for at, one in inside(given, "schedulingGates")]
+    names = [(at, text_of(one, "name") or "") for at, one in inside(given, "schedulingGates")]
     for place, name in names:
         yield from wrong(place, name, qualified_name_errors)
     yield from repeated(names)

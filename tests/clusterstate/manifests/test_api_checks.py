@@ -100,10 +100,12 @@ IN_SPECS: dict[str, tuple[dict[str, Any], str]] = {
     **{
         f"toleration of {value!r}": (
             tolerating(key="level", operator="Gt", value=value, effect="NoSchedule"),
-            f'tolerations[0].value: Invalid value: "{value}": must be a valid decimal integer in canonical form, of 64 '
-            "bits",
+            f'tolerations[0].value: Invalid value: "{value}": {fault}',
         )
-        for value in ("abc", "06", "", "+5", "-0", str(2**63), "9" * 5000)
+        for value, fault in {
+            **dict.fromkeys(("06", "+5", "-0"), "must be a valid decimal integer in canonical form"),
+            **{text: f'strconv.ParseInt: parsing "{text}": value out of range' for text in (str(2**63), "9" * 5000)},
+        }.items()
     },
     "negative": (
         asking({"cpu": "-500m"}),
@@ -237,6 +239,11 @@ IN_SPECS: dict[str, tuple[dict[str, Any], str]] = {
         {"containers": [{"name": "c"}], "initContainers": [{"name": "c"}]},
         'initContainers[0].name: Duplicate value: "c"',
     ),
+    "a key to match and not to": (
+        with_pods(matchLabelKeys=["a"], mismatchLabelKeys=["a"], labelSelector={}),
+        f"affinity.podAffinity.{AFFINITY}[0].matchLabelKeys[0]: Invalid value: "
+        '"a": exists in both matchLabelKeys and mismatchLabelKeys',
+    ),
     "no port": (
         container(ports=[{"containerPort": 70000}]),
         "containers[0].ports[0].containerPort: Invalid value: 70000: must be between 1 and 65535, inclusive",
@@ -251,7 +258,7 @@ IN_SPECS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a gate twice": (
         {"schedulingGates": [{"name": "a.b/c"}, {"name": "a.b/c"}]},
-        'schedulingGates[1].name: Duplicate value: "a.b/c"',
+        'schedulingGates[1]: Duplicate value: "a.b/c"',
     ),
     "a node behind a gate": (
         {"nodeName": "n", "schedulingGates": [{"name": "a.b/c"}]},
@@ -448,7 +455,7 @@ ONLY_ALWAYS = 'spec.initContainers[0].restartPolicy: Unsupported value: "Never":
 OF_INIT = "spec.containers[0].restartPolicy: Forbidden: may not be set for non-init containers"
 BELOW_0 = requiring(key="a", operator="Gt", values=["-1"])
 AT = f"spec.affinity.nodeAffinity.{AFFINITY}.nodeSelectorTerms[0].matchExpressions[0].values[0]"
-COMPARING = tolerating(key="a", operator="Gt", value="x")
+COMPARING = tolerating(key="a", operator="Gt", value="06")
 
 
 @pytest.mark.parametrize(
@@ -472,13 +479,28 @@ COMPARING = tolerating(key="a", operator="Gt", value="x")
         ("1.33", "", BELOW_0, f'{AT}: Invalid value: "-1": a valid label must be'),
         ("1.16", "", COMPARING, ""),
         ("1.34", "", COMPARING, ""),
-        ("1.36", "TaintTolerationComparisonOperators=true", COMPARING, 'spec.tolerations[0].value: Invalid value: "x"'),
+        (
+            "1.36",
+            "TaintTolerationComparisonOperators=true",
+            COMPARING,
+            'spec.tolerations[0].value: Invalid value: "06"',
+        ),
     ],
 )
 def test_what_came_between(release: str, gates: str, spec: dict[str, Any], found: str) -> None:
     """Or takes a feature gate."""
     refusals = refused("Pod", {"spec": spec}, release_named(release).accepted_values(gates).checks)
     assert [each.startswith(found) for each in refusals] == ([True] if found else [])
+
+
+@pytest.mark.parametrize(("value", "fault"), [("", "must be non-empty"), ("x", "must be a valid decimal integer in")])
+def test_toleration_of_no_number(value: str, fault: str) -> None:
+    """It is told twice, as it is by a server."""
+    spec = tolerating(key="a", operator="Gt", value=value)
+    found = refused("Pod", {"spec": spec}, TABLES["1.36"])
+    shown = f'spec.tolerations[0].value: Invalid value: "{value}": '
+    assert found[0].startswith(f"{shown}{fault}")
+    assert found[1:] == [f'{shown}strconv.ParseInt: parsing "{value}": invalid syntax']
 
 
 @pytest.mark.parametrize("release", ["1.4", "1.16", "1.20"])
