@@ -233,12 +233,17 @@ class Kubeconfig(msgspec.Struct, frozen=True):
         Raises ConfigError for what cannot be read or used, with file and path of the fault.
         """
         known: dict[str, dict[str, Any]] = {key: {} for key in LISTS}
-        current = ""
+        current, problems = "", list[str]()
         for path in filter(None, paths.split(os.pathsep)):
             document = _document(path)
             for key in LISTS:
-                known[key] = _entries(document, key, path) | known[key]
-            current = current or str(document.get("current-context") or "")
+                known[key] = _entries(document, key, path, problems) | known[key]
+            said = document.get("current-context") or ""
+            if not isinstance(said, str):
+                problems.append(f"invalid configuration: {path}: current-context: must be a name{_quotes(said)}")
+            current = current or said
+        if problems:
+            raise ConfigError(problems)
         try:
             return _chosen(cls, known, context or current, needs_server=needs_server)
         except ValueError as error:
@@ -286,24 +291,29 @@ def _document(path: str) -> dict[str, Any]:
     except TooLongError as error:
         raise ConfigError(f"invalid configuration: {path}: {error}") from None
     except UNREADABLE as error:
-        raise ConfigError(f"invalid configuration: {path}: cannot be read: {error}") from None
+        raise ConfigError(f"invalid configuration: {path}: {why_unreadable(error)}") from None
     if len(documents) != 1 or not isinstance(documents[0], dict):
         raise ConfigError(f"invalid configuration: {path}: {NO_KUBECONFIG}")
     return documents[0]
 
 
-def _entries(document: dict[str, Any], key: str, path: str) -> dict[str, Any]:
-    """Name → entry, with paths from the file's folder. Raises ConfigError for the entries that are none."""
-    kind, problems = key[:-1], list[str]()
+def _quotes(read: Any) -> str:
+    """What to do about a name that is no text."""
+    return "" if read is None else f", in quotes: without them this one is read as {json_text(read)}"
+
+
+def _entries(document: dict[str, Any], key: str, path: str, problems: list[str]) -> dict[str, Any]:
+    """Name → entry, with paths from the file's folder. problems: gets what is wrong with the others."""
+    kind = key[:-1]
     entries: dict[str, Any] = {}
     given = document.get(key) or []
     if not isinstance(given, list):
-        raise ConfigError(f"invalid configuration: {path}: {key}: must be a list")
+        problems.append(f"invalid configuration: {path}: {key}: must be a list")
+        return entries
     for index, one in enumerate(given):
         place = f"invalid configuration: {path}: {key}[{index}]"
         if not isinstance(one, dict) or not isinstance(one.get("name"), str):
-            read = one.get("name") if isinstance(one, dict) else None
-            quotes = "" if read is None else f", in quotes: without them this one is read as {json_text(read)}"
+            quotes = _quotes(one.get("name") if isinstance(one, dict) else None)
             problems.append(f"{place}: must be an object with a name{quotes}")
             continue
         if one["name"] in entries:
@@ -315,8 +325,6 @@ def _entries(document: dict[str, Any], key: str, path: str) -> dict[str, Any]:
             problems.append(f"{place}.{kind}{where.removesuffix('`')}: {text}")
         else:
             entries[one["name"]] = _absolute(entry, Path(path).absolute().parent)
-    if problems:
-        raise ConfigError(problems)
     return entries
 
 
@@ -388,6 +396,9 @@ def _check_support(cluster: ClusterEntry, user: UserEntry, context: ContextEntry
         )
     if user.exec is not None and (fault := user.exec.fault()):
         raise ValueError(f"{place}: {fault}")
+    if (user.client_certificate or user.client_certificate_data) and not (user.client_key or user.client_key_data):
+        text = "client-key-data or client-key must be specified to use the clientCert authentication method"
+        raise ValueError(f"{place}: {text}")
     if user.as_user or user.as_uid or user.as_groups or user.as_user_extra:
         raise ValueError(f"{place}: as, as-uid, as-groups and as-user-extra are not supported: name the user itself")
     if cluster.proxy_url:
@@ -395,11 +406,14 @@ def _check_support(cluster: ClusterEntry, user: UserEntry, context: ContextEntry
 
 
 def read_named(path: str) -> bytes:
-    """What is in a file that a kubeconfig names, within the limits. Raises OSError, ValueError."""
+    """What is in a file that a kubeconfig names, within the limits. Raises OSError, ValueError, also for nothing."""
     try:
-        return read_file(path)
+        content = read_file(path)
     except (TooLongError, EOFError, zlib.error) as error:
         raise ValueError(f"{path}: {why_unreadable(error)}") from None
+    if not content.strip():
+        raise ValueError(f"{path}: is empty")
+    return content
 
 
 def _bytes(entry: ClusterEntry | UserEntry, key: str) -> bytes:

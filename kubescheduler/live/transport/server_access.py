@@ -214,10 +214,7 @@ def _token(user: UserEntry, given: Credentials) -> str:
     if given.token:
         return f"Bearer {given.token}"
     if user.token_file:
-        text = read_named(user.token_file).decode().strip()
-        if not text:
-            raise ValueError(f'token file "{user.token_file}" is empty')
-        return f"Bearer {text}"
+        return f"Bearer {read_named(user.token_file).decode().strip()}"
     if user.token:
         return f"Bearer {user.token}"
     both = f"{user.username}:{user.password}"
@@ -227,14 +224,16 @@ def _token(user: UserEntry, given: Credentials) -> str:
 def _context(authority: bytes, certificate: bytes, key: bytes, *, verify: bool) -> ssl.SSLContext:
     """What TLS needs to know, of PEM. authority: empty for the machine's own. Raises ValueError."""
     try:
+        what = "the certificate authority"
         context = ssl.create_default_context(cadata=authority.decode("ascii", "ignore") or None)
+        what = "the client certificate and its key"
         if certificate:
             with tempfile.NamedTemporaryFile() as file:  # OpenSSL wants a file; nobody else may read this one
                 file.write(certificate + b"\n" + key)
                 file.flush()
                 context.load_cert_chain(file.name)
     except ssl.SSLError as error:
-        raise ValueError(f"unable to load certificates: {error}") from None
+        raise ValueError(f"unable to load {what}: {error}") from None
     if not verify:
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     return context

@@ -82,6 +82,12 @@ def faults(path: str, context: str | None = None) -> list[str]:
                      id="a plugin without a command"),
         pytest.param({"exec": {**PLUGIN, "interactiveMode": "Often"}}, None,
                      'user "u": exec plugin: unknown interactiveMode: "Often"', id="a plugin that asks often"),
+        *[
+            pytest.param({"client-certificate" + form: "eA=="}, None,
+                         'user "u": client-key-data or client-key must be specified to use the clientCert '
+                         "authentication method", id=f"a certificate{form} without a key")
+            for form in ("", "-data")
+        ],
         pytest.param({"token": 12}, None, "users[0].user.token: Expected `str`, got `int`", id="a number as token"),
         pytest.param({"exec": {**PLUGIN, "args": [1]}}, None, "users[0].user.exec.args[0]: Expected `str`, got `int`",
                      id="args"),
@@ -105,6 +111,16 @@ def test_entries_that_cannot_be_used(
             {"users": [{"name": 7, "user": {}}]},
             ["users[0]: must be an object with a name, in quotes: without them this one is read as 7"],
             id="a number",
+        ),
+        pytest.param(
+            {"clusters": 3, "users": [4], "contexts": [{"name": 5}], "current-context": 6},
+            [
+                "clusters: must be a list",
+                "users[0]: must be an object with a name",
+                "contexts[0]: must be an object with a name, in quotes: without them this one is read as 5",
+                "current-context: must be a name, in quotes: without them this one is read as 6",
+            ],
+            id="everywhere",
         ),
         pytest.param({"users": [{"name": "u"}] * 2}, ['users[1]: duplicate name "u" in list'], id="twice"),
         pytest.param({"users": None}, ['user "u" was not found for context "x"'], id="no such user"),
@@ -133,6 +149,11 @@ def test_limits_are_those_of_every_file(tmp_path: Path, text: str, said: str) ->
     """A hostile file ends with a message."""
     (fault,) = faults(written(tmp_path, text))
     assert said in fault
+
+
+def test_a_folder_is_no_kubeconfig(tmp_path: Path) -> None:
+    """The message is about the file, not about the system."""
+    assert faults(str(tmp_path)) == ["cannot be read: Is a directory"]
 
 
 def test_a_device_without_an_end_is_no_kubeconfig() -> None:
