@@ -66,10 +66,13 @@ class AssumedPods:
         self._cache.add_pod(pod)
         self._deadlines.pop(_key(pod), None)
 
-    def gone(self, pod: Pod) -> Pod | None:
-        """The pod was deleted before it was seen on its node: taken out, as it was there, if its binding is over."""
+    def gone(self, pod: Pod, *, in_pre_bind: bool) -> Pod | None:
+        """The pod was deleted before it was seen on its node: taken out, as it was there, unless it is being bound.
+
+        in_pre_bind: whether its binding has not begun.
+        """
         placed, deadline = self._deadlines.get(_key(pod), (None, None))
-        if placed is None or deadline is None or self._from_assume:
+        if placed is None or (deadline is None and not in_pre_bind) or self._from_assume:
             return None
         self.forget(placed)
         return placed

@@ -71,7 +71,7 @@ class EventHandlers(msgspec.Struct, frozen=True, eq=False):
             self.cycles.queue.update(old, new)
 
     def _pending_pod_deleted(self, pod: Pod) -> None:
-        """It is taken out of the queue; one that Permit plugins hold, or that was bound unseen, is given up."""
+        """It is taken out of the queue; one that waits for Permit or PreBind, or was bound unseen, is given up."""
         self.cycles.queue.delete(pod)
         self.cycles.services.waiting.reject(pod.metadata.uid)
         self.cycles.give_up_unseen(pod)

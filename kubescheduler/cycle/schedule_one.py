@@ -412,9 +412,13 @@ class Cycles(msgspec.Struct, frozen=True, eq=False):
         return None if bound else status
 
     def give_up_unseen(self, pod: Pod) -> None:
-        """A pod went; if it was bound, and nobody saw it on its node, its room is free. Called with the lock held."""
-        placed = self.assumed.gone(pod)
-        if placed is not None:
+        """A pod went; if nobody saw it on its node, its room is free. Called with the lock held.
+
+        That is one that was bound, or one that is in PreBind, whose volumes are not waited for any more.
+        """
+        in_pre_bind = pod.metadata.uid in self.services.in_pre_bind
+        placed = self.assumed.gone(pod, in_pre_bind=in_pre_bind)
+        if placed is not None and (self.rules.failed_binding_is_event or not in_pre_bind):
             self.queue.assigned_pod_deleted(placed)
 
     def _unbound(self, placed: Placed, stage: Stage, status: Status) -> Outcome:
@@ -489,7 +493,9 @@ class Cycles(msgspec.Struct, frozen=True, eq=False):
                 self.services.observer.trouble(f"updating the status of {record.pod.key}: {error}")
 
     def _forget(self, placed: Pod) -> None:
-        """Takes an assumption back, unless it expired meanwhile."""
+        """Takes an assumption back, unless it expired meanwhile, or was taken back when the pod went."""
+        if self.latest(placed) is None and placed not in self.services.cache:
+            return
         try:
             self.assumed.forget(placed)
         except ClusterStateError as error:

@@ -75,6 +75,20 @@ def test_a_volume_that_is_there(api_server: FrontServer, release: str) -> None:
         cluster.until(lambda: cluster.is_bound("p"))
 
 
+@RELEASES
+def test_a_pod_that_goes_while_its_claim_is_waited_for(api_server: FrontServer, release: str) -> None:
+    """Nobody waits for its volume until that takes too long: its attempt ends, and its room is another pod's."""
+    prepare_volumes(api_server, "example.com/p")
+    with running(api_server, release) as cluster:
+        cluster.make(PODS, consumer())
+        cluster.until(lambda: "selected-node" in str(api_server.storage.get(VOLUME_CLAIMS, "default", "c")))
+        api_server.storage.delete(PODS, "default", "p")
+        cluster.until(lambda: bool(cluster.events("FailedScheduling")))
+        assert 'pod does not exist any more: pod "p" not found' in str(cluster.events("FailedScheduling"))
+        cluster.make(PODS, a_pod("whole", cpu="4"))
+        cluster.until(lambda: cluster.is_bound("whole"))
+
+
 def test_a_claim_that_cannot_be_written(api_server: FrontServer) -> None:
     """1.16: the condition says that volumes were not bound, and why; the volume is free again."""
     prepare_volumes(api_server, "example.com/p")
