@@ -223,8 +223,8 @@ def _token(user: UserEntry, given: Credentials) -> str:
 
 def _context(authority: bytes, certificate: bytes, key: bytes, *, verify: bool) -> ssl.SSLContext:
     """What TLS needs to know, of PEM. authority: empty for the machine's own. Raises ValueError."""
+    what = "the certificate authority"
     try:
-        what = "the certificate authority"
         context = ssl.create_default_context(cadata=authority.decode("ascii", "ignore") or None)
         what = "the client certificate and its key"
         if certificate:
