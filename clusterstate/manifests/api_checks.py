@@ -42,6 +42,13 @@ NEGATIVE = "must be greater than or equal to 0"
 SCHEDULE_ACTIONS = ("DoNotSchedule", "ScheduleAnyway")
 BUDGET_COUNTS = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
 CONTAINERS = ("initContainers", "containers")
+VOLUME_SOURCES = (
+    *("emptyDir", "hostPath", "gitRepo", "gcePersistentDisk", "awsElasticBlockStore", "secret", "nfs", "iscsi"),
+    *("glusterfs", "flocker", "persistentVolumeClaim", "rbd", "cinder", "cephfs", "quobyte", "downwardAPI", "fc"),
+    *("flexVolume", "configMap", "azureFile", "vsphereVolume", "photonPersistentDisk", "portworxVolume", "azureDisk"),
+    *("storageos", "projected", "scaleIO", "csi", "ephemeral", "image"),
+)
+"""In the order in which a server looks: the first that is there is what a volume is."""
 CLAIM_SOURCES = ("resourceClaimName", "resourceClaimTemplateName")
 FLAT_REQUEST = ("deviceClassName", "selectors", "allocationMode", "count", "adminAccess", "tolerations", "capacity")
 """What a request of v1beta1 has where later ones have ``exactly``."""
@@ -478,6 +485,12 @@ def namespaces(given: Given, *, errors: Errors) -> Iterator[Fault]:
         yield from wrong(f".namespaces[{at}]", name, errors)
 
 
+def one_source(given: Given) -> Iterator[Fault]:
+    """A volume is of one type. Upstream: validateVolumeSource."""
+    there = [source for source in VOLUME_SOURCES if given.get(source) is not None] if len(given) > 2 else []
+    return ((f".{source}", forbidden("may not specify more than 1 volume type")) for source in there[1:])
+
+
 def container_names(given: Given) -> Iterator[Fault]:
     """No two containers of a pod have one name. Upstream: validateContainers, validateInitContainers."""
     every = (each for key in reversed(CONTAINERS) for each in inside(given, key))
@@ -695,7 +708,8 @@ def checks_of(differs: Differences) -> Checks:
             *(() if differs.by_rules is None else (RESTARTS[differs.by_rules],)),
         ),
         "Container": (present("name"), named("name", label)),
-        "Volume": (named("name", label),),
+        "Volume": (named("name", label), one_source),
+        "PersistentVolumeClaimVolumeSource": (present("claimName"),),
         "ContainerPort": (port,),
         "ResourceRequirements": (partial(resources, above=differs.above, overcommits=differs.overcommits),),
         "Toleration": (named("key", qualified_name_errors), partial(toleration, compares=differs.compares)),
@@ -798,7 +812,7 @@ def _in_object(given: Given, kind: str, path: str, checks: Checks) -> Iterator[s
             yield f"{path}{place}: {text}".lstrip(".")
     for key, known in _leading(kind).items():
         value = given.get(key)
-        if value:
+        if value is not None:
             for one, place in objects_in(value, known, f"{path}.{key}"):
                 yield from _in_object(one, known.type, place, checks)
 

@@ -239,6 +239,19 @@ IN_SPECS: dict[str, tuple[dict[str, Any], str]] = {
         {"containers": [{"name": "c"}], "initContainers": [{"name": "c"}]},
         'initContainers[0].name: Duplicate value: "c"',
     ),
+    "a selector of nothing": (
+        {"affinity": {"nodeAffinity": {AFFINITY: {}}}},
+        f"affinity.nodeAffinity.{AFFINITY}.nodeSelectorTerms: Required value: must have at least one node selector "
+        "term",
+    ),
+    "a volume of two types": (
+        {"volumes": [{"name": "v", "hostPath": {"path": "/"}, "emptyDir": {}}]},
+        "volumes[0].hostPath: Forbidden: may not specify more than 1 volume type",
+    ),
+    "a claim without a name": (
+        {"volumes": [{"name": "v", "persistentVolumeClaim": {}}]},
+        "volumes[0].persistentVolumeClaim.claimName: Required value",
+    ),
     "a key to match and not to": (
         with_pods(matchLabelKeys=["a"], mismatchLabelKeys=["a"], labelSelector={}),
         f"affinity.podAffinity.{AFFINITY}[0].matchLabelKeys[0]: Invalid value: "
