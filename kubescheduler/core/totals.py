@@ -1,10 +1,10 @@
 """What is kept of the last decision on pods of one class, so that the next is decided by what has changed since.
 
-Most rules' scores change on the rows alone where pods came or went; ``SharedTotals`` has what they come to, for all
+Scores that follow from a row alone change where pods came or went; ``SharedTotals`` has what they come to, for all
 classes that differ in nothing but which pods they are spread from, as those of different services do: a pod that is
-placed changes one row of one table, and not of a table for each class. Rules whose scores change on many rows at a
-time, as when the pods of a service are counted and the most that a node has is another number, are scored anew for
-every decision and added to it (``ClassTotals``).
+placed changes one row of one table, and not of a table for each class. Rules whose scores may change on many rows at
+a time, as they are normalised or count pods of other rows, are scored anew for every decision and added to it
+(``ClassTotals``).
 
 First the table itself, which is changed in place. A decision that was made by it has ``LazyScores``: what the table
 said then, put together when somebody reads it.
@@ -26,11 +26,10 @@ from clusterstate.growable import NO_NUMBERS, IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import wrap
-from kubescheduler.core.filter_and_score import Scored, Scores, raw_and_reduced, reduced, weighted_sum
+from kubescheduler.core.filter_and_score import Scored, Scores, raw_and_reduced, weighted_sum
 from kubescheduler.core.pod_classes import ClassState, Refreshes, ScoreState
 from kubescheduler.core.selection import FirstByName, TieBreak
 from predicates.types import Verdict
-from priorities.types import PriorityConfig
 
 TOTAL = 0
 """The index of the totals in a table of scores."""
@@ -43,14 +42,12 @@ class ScoreLayout(msgspec.Struct, frozen=True, eq=False):
 
     names: tuple[str, ...]
     """The rules that score, in order."""
-    finals: Mapping[str, int]
-    """Rule → index of its scores before the weight; of those that have no one number."""
-    raws: Mapping[str, int]
-    """Likewise of its scores before they were normalised."""
-    constant_finals: Mapping[str, int]
+    lines: Mapping[str, int]
+    """Rule → index of its scores before the weight, which are not normalised; of those that have no one number."""
+    constants: Mapping[str, int]
     """Rule → the one score that all rows have."""
-    constant_raws: Mapping[str, int]
-    """Likewise before normalisation; empty, as are ``raws``, where a release keeps no such scores."""
+    raws: Mapping[str, int] | None
+    """Likewise before normalisation; None where a release keeps no such scores."""
 
 
 def scored_without(scored: Scored, names: Collection[str], weights: Mapping[str, int]) -> Scored:
@@ -63,24 +60,6 @@ def scored_without(scored: Scored, names: Collection[str], weights: Mapping[str,
         totals = totals - (np.int64(wrap(weight * final)) if isinstance(final, int) else np.int64(weight) * final)
     scores = {name: final for name, final in scored.scores.items() if name not in names}
     return Scored(totals, scores, {name: raw for name, raw in scored.raws.items() if name not in names})
-
-
-def without_numbers(scored: Scored) -> Scored:
-    """The rules in order, with the one score that all rows have, or no numbers."""
-
-    def shared(scores: Mapping[str, Scores]) -> dict[str, Scores]:
-        return {name: score if isinstance(score, int) else NO_NUMBERS for name, score in scores.items()}
-
-    return Scored(NO_NUMBERS, shared(scored.scores), shared(scored.raws))
-
-
-def _spread(numbers: Scores, rows: IntArray, size: int, elsewhere: int = 0) -> IntArray:
-    """(size,) int64: (n,) numbers of some rows, or the one that they all have, and another number elsewhere."""
-    if len(rows) == size and not isinstance(numbers, int):
-        return numbers
-    out = np.full(size, elsewhere, np.int64)
-    out[rows] = numbers
-    return out
 
 
 # --- what a decision had -------------------------------------------------------------------------
@@ -157,29 +136,22 @@ class LazyScores:
     def scores(self) -> Mapping[str, Scores]:
         """See Decision."""
         if self._scores is None:
-            self._scores = self._by_rule(
-                self._layout.finals, self._layout.constant_finals, None if self.whole is None else self.whole.finals
-            )
+            self._scores = self._by_rule(self._layout.constants, {} if self.whole is None else self.whole.finals)
         return self._scores
 
     @property
     def raws(self) -> Mapping[str, Scores]:
         """See Decision."""
         if self._raws is None:
-            self._raws = self._by_rule(
-                self._layout.raws, self._layout.constant_raws, None if self.whole is None else self.whole.raws
-            )
+            constants, whole = self._layout.raws, {} if self.whole is None else self.whole.raws
+            self._raws = {} if constants is None else self._by_rule(constants, whole)
         return self._raws
 
-    def _by_rule(
-        self,
-        lines: Mapping[str, int],
-        constants: Mapping[str, int],
-        whole: Mapping[str, Scores] | None,
-    ) -> dict[str, Scores]:
-        by_name: dict[str, Scores] = {name: self._line(at) for name, at in lines.items()}
+    def _by_rule(self, constants: Mapping[str, int], whole: Mapping[str, Scores]) -> dict[str, Scores]:
+        """whole: of the rules that were scored anew."""
+        by_name: dict[str, Scores] = {name: self._line(at) for name, at in self._layout.lines.items()}
         by_name.update(constants)
-        by_name.update(whole or {})
+        by_name.update(whole)
         names = self._layout.names if self.whole is None else self.whole.names
         return {name: by_name[name] for name in names if name in by_name}
 
@@ -198,16 +170,14 @@ LEAST_CHANGES = 64
 class TotalTable:
     """The numbers of one decision on all rows, of which a few change at a time, and the best of the totals.
 
-    ``put`` sets the numbers of some rows, as long as those of normalised scores stay the same. Whoever was
-    given earlier ones keeps them: changes are noted in a journal, from which they are put together when somebody reads
-    them.
+    ``put`` sets the numbers of some rows. Whoever was given earlier ones keeps them: changes are noted in a journal,
+    from which they are put together when somebody reads them.
     """
 
     def __init__(
         self,
         scored: Scored,
-        rules: Mapping[str, PriorityConfig],
-        whole: Mapping[str, IntArray],
+        raws: Mapping[str, IntArray],
         moving: Container[str],
         weights: Mapping[str, int],
         fitted: IntArray,
@@ -215,39 +185,26 @@ class TotalTable:
     ) -> None:
         """Of what was scored, with a line for each number that differs from row to row, or may come to.
 
-        rules: by name, those that are not constant. whole: their raw numbers on all rows, (N,) each. moving: those of
-        which single rows change, also where all have one score. weights: of every rule. fitted: (n,) the rows that were
-        scored; the total of others is LOWEST. ranks: (N,) every row's place in the order of names.
+        raws: rule → (N,) its raw numbers on all rows, of those that are not constant. moving: the rules of which single
+        rows change, also where all have one score. weights: of every rule. fitted: (n,) the rows that were scored; the
+        total of others is LOWEST. ranks: (N,) every row's place in the order of names.
         """
         size = len(ranks)
-        lines = [_spread(scored.totals, fitted, size, LOWEST)]
-        finals: dict[str, int] = {}
-        raws: dict[str, int] = {}
-        for name, final in scored.scores.items():
-            rule = rules.get(name)
-            varies = name in moving or not isinstance(final, int)
-            if varies:
-                finals[name] = raws[name] = len(lines)
-                lines.append(whole[name] if rule is not None and rule.reduce is None else _spread(final, fitted, size))
-            reduced = rule is not None and rule.reduce is not None
-            if reduced and (varies or not isinstance(scored.raws.get(name, 0), int)):
-                raws[name] = len(lines)
-                lines.append(whole[name])
-        self._layout = ScoreLayout(
-            tuple(scored.scores),
-            finals,
-            {name: at for name, at in raws.items() if name in scored.raws},
-            {name: final for name, final in scored.scores.items() if name not in finals and isinstance(final, int)},
-            {name: raw for name, raw in scored.raws.items() if name not in raws and isinstance(raw, int)},
-        )
-        self._raws = raws
-        """Rule → index of its numbers before normalisation; of its scores where there is none."""
-        self._normalised = [name for name in finals if raws[name] != finals[name]]
-        """What one row has by these rules follows from all rows."""
+        totals = np.full(size, LOWEST, np.int64)
+        totals[fitted] = scored.totals
+        constants = {
+            name: final for name, final in scored.scores.items() if isinstance(final, int) and name not in moving
+        }
+        varying = [name for name in scored.scores if name not in constants]
+        lines = [totals, *(raws[name] for name in varying)]
+        self._at = {name: at for at, name in enumerate(varying, start=TOTAL + 1)}
+        kept = {name: raw for name, raw in scored.raws.items() if name in constants and isinstance(raw, int)}
+        keeps = len(scored.raws) == len(scored.scores)
+        self._layout = ScoreLayout(tuple(scored.scores), self._at, constants, kept if keeps else None)
         self._lines: Sequence[IntArray] | IntArray = lines
         self._now = np.array(lines)
         self._addends = np.zeros(len(lines), np.int64)
-        for name, at in finals.items():
+        for name, at in self._at.items():
             self._addends[at] = weights[name]
         one = self._now[:, fitted[:1]]
         self._base = one[TOTAL] - self._addends @ one
@@ -261,8 +218,6 @@ class TotalTable:
         self._rows_by_name[ranks] = np.arange(len(ranks))
         self._by_name = np.full(len(ranks) + 1, LOWEST)
         self._by_name[ranks] = self._now[TOTAL]
-        self.moved_on = ""
-        """The rule of which ``put`` found that other rows may score differently."""
 
     def held(self, feasible: IntArray, whole: WholeScores | None = None) -> LazyScores:
         """The numbers as they are now. feasible: (n,) the rows that fit. whole: of the rules that it does not have."""
@@ -282,31 +237,24 @@ class TotalTable:
 
     def numbers(self, name: str, rows: IntArray) -> IntArray:
         """(k,) the raw numbers of a rule on some rows; a copy."""
-        numbers: IntArray = self._now[self._raws[name], rows]
+        numbers: IntArray = self._now[self._at[name], rows]
         return numbers
 
     def put(self, rows: IntArray, numbers: Mapping[str, IntArray], fits: Mask) -> bool:
-        """Sets the raw numbers of some rows, which may have come to fit or no longer do. False: rows that are not among
-        them may score differently now, and the table is of no more use.
+        """Sets the numbers of some rows, which may have come to fit or no longer do. False: the table is of no more
+        use.
 
         rows: (k,) each once. numbers: by rule, (k,); of other rules they stay. fits: (N,) bool, the rows that fit now.
         """
-        self.moved_on = ""
         if self._has_lowest:  # which rows fitted is not known from totals
             return False
         if not len(rows):
             return True
         at = rows if len(rows) > 1 else slice(int(rows[0]), int(rows[0]) + 1)  # mostly one, which takes half as long
-        before = self._now[:, at]
-        after = before.copy()
+        after = self._now[:, at].copy()
         for name, given in numbers.items():
-            after[self._raws[name]] = given
-        fitted, fit = before[TOTAL] != LOWEST, fits[at]
-        for name in self._normalised:
-            was, now = before[self._raws[name]], after[self._raws[name]]
-            if ((fitted != fit) | (fit & (was != now))).any():
-                self.moved_on = name
-                return False
+            after[self._at[name]] = given
+        fit = fits[at]
         totals = self._addends @ after + self._base
         if (fit & (totals == LOWEST)).any():
             return False
@@ -349,15 +297,16 @@ class ClassTotals:
         self._weights = weights
         self._names = tuple(scored.scores)
         self._raws = frozenset(scored.raws)
-        self._volatile = shared.volatile.names
         self._wholes = wholes
+        self._in_order = sum(map(abs, weights.values())) < 1 << 40
+        """Whether totals never wrap at 64 bits, so that what is added to all of them changes no order."""
 
     # --- a decision ------------------------------------------------------------------------
 
     def patch(self, state: ClassState, snapshot: Snapshot, columns: Columns) -> LazyScores | None:
         """What every rule gives now, and the totals; None: it cannot be brought up to date."""
         shared, log = self._shared, columns.log
-        if self._version != shared.version or self._volatile is not shared.volatile.names:
+        if self._version != shared.version:
             return None
         try:
             if not self._answers_stand(state, snapshot, log) or not shared.patch(state, snapshot, columns):
@@ -370,7 +319,7 @@ class ClassTotals:
     def choose(self, held: LazyScores, tie_break: TieBreak) -> int:
         """One of the rows with the highest total. held: what ``patch`` gave, just now."""
         table, feasible = self._shared.table, self._shared.feasible
-        if held.whole is None:
+        if held.whole is None or (self._in_order and all(isinstance(one, int) for one in held.whole.finals.values())):
             return table.choose(tie_break)
         totals = held.keep_totals(table.totals(feasible))
         tied = (totals == totals.max()).nonzero()[0]
@@ -417,28 +366,30 @@ def kept_totals(
     if not all(name in state.scores or name in state.constants for name in names):
         return None
     scores = [state.scores[name] for name in names if name in state.scores]
-    standing = [score for score in scores if score.config.footprint.is_unaffected_by_pods(state.info, snapshot)]
-    following = [score for score in scores if score not in standing and _follows(score.config)]
+    patched = tuple([score for score in scores if _is_patched(score, scored, state.info, snapshot)])
+    wholes = tuple([score for score in scores if score not in patched])
     key = (
         *(state.steady_flags, state.pod_flags),
         tuple([(check, check.skipped) for check in state.checks]),
-        *(tuple(standing), tuple(following)),
+        patched,
         tuple([(name, state.constants[name]) for name in names if name in state.constants]),
     )
     shared = state.shared_totals.get(key)
     if shared is None:
         shared = state.shared_totals[key] = SharedTotals(weights)
     state.shared = shared
-    patched = [*standing, *[score for score in following if score.config.name not in shared.volatile.names]]
-    wholes = tuple([score for score in scores if score not in patched])
     if not shared.is_current(columns):
         shared.begin(state, snapshot, columns, scored, wholes)
     return ClassTotals(state, snapshot, columns.log, scored, weights, shared, wholes)
 
 
-def _follows(config: PriorityConfig) -> bool:
-    """Whether a rule's scores follow from its numbers alone."""
-    return config.settle is None and (config.reduce is None or config.valuewise)
+def _is_patched(score: ScoreState, scored: Scored, info: PodInfo, snapshot: Snapshot) -> bool:
+    """Whether a rule's scores change on no row but those whose pods have changed."""
+    config, name = score.config, score.config.name
+    plain = config.settle is None and config.reduce is None
+    if config.footprint.is_unaffected_by_pods(info, snapshot):
+        return plain or (isinstance(scored.scores[name], int) and isinstance(scored.raws.get(name, 0), int))
+    return plain and not score.of_pods_anywhere
 
 
 # --- what classes have in common -----------------------------------------------------------------
@@ -449,34 +400,6 @@ FEW = 256
 """Rows of which something else is said than at the last decision, that are patched."""
 MANY = 4096
 """Changes since the last decision of which the rows are not looked up."""
-
-
-PENALTY, LIMIT = 8, 20
-"""What a failure counts, and the sum from which a rule is scored anew; every success takes one away."""
-
-
-class VolatileRules:
-    """Which rules keep changing their scores on many rows at a time, so that single rows cannot be brought up to
-    date."""
-
-    __slots__ = ("_failures", "names")
-
-    def __init__(self) -> None:
-        self._failures: dict[str, int] = {}
-        self.names: frozenset[str] = frozenset()
-        """Those of which it is certain."""
-
-    def failed(self, name: str) -> None:
-        """A rule's scores have changed on too many rows."""
-        count = self._failures.get(name, 0) + PENALTY
-        self._failures[name] = count
-        if count >= LIMIT:
-            self.names |= {name}
-
-    def held(self) -> None:
-        """Single rows were brought up to date."""
-        if self._failures:
-            self._failures = {name: count - 1 for name, count in self._failures.items() if count > 1}
 
 
 RowAnswer = tuple[bool, tuple[int, ...]]
@@ -496,8 +419,6 @@ class SharedTotals:
         self._weights = weights
         self._listed: Mask | None = None
         self._made_of: object = None
-        self.volatile = VolatileRules()
-        """The rules that are scored anew for every decision, as patching them keeps failing."""
 
     def begin(
         self,
@@ -511,8 +432,7 @@ class SharedTotals:
         anew for every decision."""
         log = columns.log
         self._listed = None
-        self._scored = scored
-        self._wholes = wholes
+        self._scored = scored_without(scored, {score.config.name for score in wholes}, self._weights)
         self.ranks = columns.ranks
         """(N,) every row's place in the order of names."""
         self._flags = state.steady_flags
@@ -528,12 +448,9 @@ class SharedTotals:
         """Which scores are asked row by row, and which stay."""
         info = state.info
         scores = [state.scores[name] for name in self._scored.scores if name in state.scores]
-        scores = [s for s in scores if s not in self._wholes]
+        self._raws = {score.config.name: score.raw for score in scores}
         scores = [s for s in scores if not s.config.footprint.is_unaffected_by_pods(info, snapshot)]
-        self._raws = {score.config.name: score.raw for score in state.scores.values() if score not in self._wholes}
-        self._far = [score for score in scores if score.of_pods_anywhere]
-        self._reduced = [score for score in scores if score.config.reduce is not None]
-        self._moving = [score for score in scores if score.of_own_pods and not score.of_pods_anywhere]
+        self._moving = [score for score in scores if score.of_own_pods]
         self._names = [score.config.name for score in self._moving]
         checks = tuple([s for s in state.checks if s.of_own_pods and not s.skipped and s not in state.far_checks])
         made_of = checks, tuple(self._moving), self.version
@@ -603,20 +520,15 @@ class SharedTotals:
         if answers is None or len(answers) > FEW:
             return False
         if self._table is None:
-            self._table = self._new_table(state)
+            args = self._scored, self._raws, self._names, self._weights, self.feasible, self.ranks
+            self._table = TotalTable(*args)
+            self._scored, self._raws = Scored(), {}
         passes = {row: passes for row, (passes, _) in answers.items()}
         moved = self._check(passes, state, snapshot, log, listed, pods_changed=pods_changed)
-        if moved is None or (len(moved) and not self._shared_stand(state.info, snapshot)):
+        if moved is None:
             return False
         rows_now = dict.fromkeys([*answers, *moved.tolist()])
-        if pods_changed and self._far and not self._far_changes(rows_now, state.info, snapshot, log):
-            return False
-        if not self._put(np.array(list(rows_now), np.int64), answers, self._table):
-            if self._table.moved_on:
-                self.volatile.failed(self._table.moved_on)
-            return False
-        self.volatile.held()
-        return True
+        return self._put(np.array(list(rows_now), np.int64), answers, self._table)
 
     def _put(self, rows: IntArray, answers: Mapping[int, RowAnswer], table: TotalTable) -> bool:
         """Puts in what is said of rows, (k,); of the first of them it is ``answers``."""
@@ -626,9 +538,6 @@ class SharedTotals:
             numbers[name] = np.array(now, np.int64)
             if len(now) < len(rows):
                 numbers[name] = np.concatenate((numbers[name], table.numbers(name, rows[len(now) :])))
-        for score in self._far:
-            if not isinstance(self._scored.scores[score.config.name], int):
-                numbers[score.config.name] = score.raw[rows]
         return table.put(rows, numbers, self._fits)
 
     def _answers(self, rows: Sequence[int], info: PodInfo, snapshot: Snapshot) -> dict[int, RowAnswer] | None:
@@ -698,48 +607,11 @@ class SharedTotals:
                 return False
         return True
 
-    def _far_changes(self, changed: dict[int, None], info: PodInfo, snapshot: Snapshot, log: ChangeLog) -> bool:
-        """Adds the rows whose scores have changed of the rules that look at pods anywhere; whether they are few."""
-        refreshes = Refreshes(snapshot, log)
-        for score in self._far:
-            score.refresh(info, refreshes)
-            name = score.config.name
-            raw, self._raws[name] = self._raws[name], score.raw
-            if score.raw is raw:
-                continue
-            rows = np.flatnonzero(score.raw != raw)
-            if len(rows) > (0 if isinstance(self._scored.scores[name], int) else FEW):
-                self.volatile.failed(name)
-                return False
-            changed.update(dict.fromkeys(rows.tolist()))
-        return True
-
     # --- of both ---------------------------------------------------------------------------
 
     def _steady(self, log: ChangeLog) -> bool:
         """Whether nothing but pods has changed."""
         return log.nodes_until <= self._position and log.version_of(self._flags) == self.version
-
-    def _shared_stand(self, info: PodInfo, snapshot: Snapshot) -> bool:
-        """Whether the scores that are one number for all rows are so now that other rows fit."""
-        view = None
-        for score in self._reduced:
-            before = self._scored.scores[score.config.name]
-            if score.uniform is not None or not isinstance(before, int) or score in self._moving:
-                continue
-            view = view or snapshot.take(self.feasible)
-            now = reduced(info, score, view, self.feasible)
-            if not isinstance(now, int) or now != before:
-                self.volatile.failed(score.config.name)
-                return False
-        return True
-
-    def _new_table(self, state: ClassState) -> TotalTable:
-        """Of the numbers that were scored without the rules that are scored anew."""
-        rules = {name: state.config for name, state in state.scores.items()}
-        scored = scored_without(self._scored, {score.config.name for score in self._wholes}, self._weights)
-        self._scored = without_numbers(self._scored)
-        return TotalTable(scored, rules, self._raws, self._names, self._weights, self.feasible, self.ranks)
 
 
 def _far_checks_changed(state: ClassState, log: ChangeLog) -> bool:

@@ -23,7 +23,6 @@ from kubescheduler.core.filter_and_score import Scored
 from kubescheduler.core.selection import FirstByName, RandomTie, ReservoirTie, RoundRobinTie, TieBreak
 from kubescheduler.core.totals import ClassTotals, LazyScores, TotalTable
 from kubescheduler.engine.spec import Engine, EngineSpec, cache_for
-from priorities.types import PriorityConfig
 from tests.support.amount_steps import (
     ALONE_ONCE_FULL,
     BEYOND_AMOUNTS,
@@ -337,8 +336,7 @@ def test_patched_totals_are_those_of_a_scheduler_that_remembers_nothing(
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("kind", ["plain", "owned", "disk", "image", "dislikes", "rather even"])
 def test_most_decisions_on_like_pods_are_patched(engine: str, kind: str) -> None:
-    """Only the first of a run, until it is known which rules are scored anew, and those that something else than single
-    rows has changed for, look at all rows."""
+    """Only the first of a run, and those that something else than single rows has changed for, look at all rows."""
     patched: list[bool] = []
     real = ClassTotals.patch
 
@@ -380,33 +378,12 @@ ROWS = 7
 HUGE = (1 << 60, 1 << 61, 1 << 62)
 
 Row = tuple[int, int, bool]
-"""(what the plain rule gives, what the other one gives before it is normalised, whether the row fits)."""
+"""(what the one rule gives, what the other one does, whether the row fits)."""
 amounts = st.one_of(st.integers(0, 4), st.sampled_from([sign * number for number in HUGE for sign in (1, -1)]))
 small = st.integers(0, 3)
 rows = st.tuples(amounts, small, st.sampled_from([True, True, True, False]))
 plain_rows = st.tuples(small, small, st.sampled_from([True, True, True, False]))
 weights = st.one_of(st.integers(1, 3), st.sampled_from([1 << 40, *HUGE]))
-
-
-def short_of_most(_: Any, __: Any, numbers: IntArray) -> IntArray:
-    """By how much each number is below the highest: all but the first move when that moves."""
-    out: IntArray = numbers.max() - numbers
-    return out
-
-
-def in_tenths(_: Any, __: Any, numbers: IntArray) -> IntArray:
-    """Of the highest number."""
-    return 10 * numbers // max(int(numbers.max()), 1)
-
-
-def short_of_sum(_: Any, __: Any, numbers: IntArray) -> IntArray:
-    """Of all rows, so that how many have a number counts too."""
-    out: IntArray = numbers.sum() - numbers
-    return out
-
-
-SUM = "short of sum"
-RULES: dict[str, Any] = {"short of most": short_of_most, "in tenths": in_tenths, SUM: short_of_sum}
 
 
 class Lowest:
@@ -417,11 +394,10 @@ class Lowest:
 
 
 class Changing:
-    """A table of a plain rule and one that is normalised, beside what it has to say."""
+    """A table of two rules, beside what it has to say."""
 
-    def __init__(self, first: list[Row], reduce: str, plain: int, weight: int) -> None:
+    def __init__(self, first: list[Row], plain: int, weight: int) -> None:
         self.rows = list(first)
-        self.config = PriorityConfig("far", lambda *_: np.zeros(ROWS, np.int64), RULES[reduce], valuewise=reduce != SUM)
         self.weights = {"near": plain, "far": weight}
         self.ranks = np.array([3, 1, 0, 6, 5, 2, 4])
         self.held: list[tuple[LazyScores, Any]] = []
@@ -435,23 +411,16 @@ class Changing:
         """Added up anew."""
         feasible = self.fits.nonzero()[0]
         near = np.array([self.rows[row][0] for row in feasible], np.int64)
-        raw = np.array([self.rows[row][1] for row in feasible], np.int64)
-        far = self.reduce("far", raw)
+        far = np.array([self.rows[row][1] for row in feasible], np.int64)
         both = zip(near.tolist(), far.tolist(), strict=True)
         totals = [wrap(self.weights["near"] * one + self.weights["far"] * other) for one, other in both]
-        return Scored(np.array(totals, np.int64), {"near": near, "far": far}, {"near": near, "far": raw})
-
-    def reduce(self, _: str, numbers: IntArray) -> IntArray:
-        found: IntArray = self.config.reduce(None, None, numbers)  # type: ignore[arg-type, misc]
-        return found
+        return Scored(np.array(totals, np.int64), {"near": near, "far": far}, {"near": near, "far": far})
 
     def begin(self) -> None:
         """Makes the table."""
-        near = PriorityConfig("near", lambda *_: np.zeros(ROWS, np.int64))
         whole = {name: np.array([row[at] for row in self.rows], np.int64) for at, name in enumerate(("near", "far"))}
         fitted = self.fits.nonzero()[0]
-        rules = {"near": near, "far": self.config}
-        self.table = TotalTable(self.totalled(), rules, whole, ("near", "far"), self.weights, fitted, self.ranks)
+        self.table = TotalTable(self.totalled(), whole, ("near", "far"), self.weights, fitted, self.ranks)
         self.stands = self.table.put(np.zeros(0, np.int64), {}, self.fits)
 
     def change(self, changes: dict[int, Row]) -> bool:
@@ -485,10 +454,7 @@ def listed(given: Any) -> Any:
 
 
 FALLS = [(0, 3, True), (1, 1, True), (1, 1, True), (2, 1, True), (0, 1, True), (1, 0, True), (0, 0, True)]
-"""Row 0 has the most, so that all others move as much as it does."""
-FAR = [(0, 3, True), *[(-(1 << 62), 0, True)] * 6]
-"""All total 0, and all but row 0 less than 64 bits hold once it is gone."""
-LOW = {0: (-(1 << 62), 3, True)}
+LOW = {0: (-(1 << 62), 0, True)}
 """With a weight of 2 the lowest total that there is."""
 OUT = (0, 0, False)
 LAST_IS_LOWEST = [(0, 0, True), (0, 0, True), OUT, (0, 0, True), OUT, (1 << 62, 0, True), (0, 0, True)]
@@ -496,29 +462,25 @@ LAST_IS_LOWEST = [(0, 0, True), (0, 0, True), OUT, (0, 0, True), OUT, (1 << 62, 
 STEPS = [{0: (0, 2, True)}, {0: (0, 2, False)}, {1: (2, 0, True)}, {0: (0, 3, True)}, {3: (0, 1, False)}]
 
 
-@example(first=FALLS, steps=STEPS, reduce="short of most", plain=1, weight=2)
-@example(first=FALLS, steps=STEPS, reduce="short of most", plain=1, weight=1 << 60)
-@example(first=FALLS, steps=STEPS, reduce="in tenths", plain=1, weight=1)
-@example(first=FALLS, steps=[*STEPS] * 8, reduce="short of most", plain=1, weight=1)
-@example(first=FALLS, steps=STEPS, reduce=SUM, plain=1, weight=1)
-@example(first=FALLS, steps=[LOW, {0: (0, 1, True)}], reduce="short of most", plain=2, weight=1)
-@example(first=FAR, steps=[{0: (0, 3, False)}], reduce="short of most", plain=3, weight=1 << 62)
-@example(first=LAST_IS_LOWEST, steps=[{0: OUT}, {1: OUT}, {3: OUT, 6: OUT}], reduce="short of most", plain=2, weight=1)
+@example(first=FALLS, steps=STEPS, plain=1, weight=2)
+@example(first=FALLS, steps=STEPS, plain=1, weight=1 << 60)
+@example(first=FALLS, steps=[*STEPS] * 8, plain=1, weight=1)
+@example(first=FALLS, steps=[LOW, {0: (0, 1, True)}], plain=2, weight=1)
+@example(first=LAST_IS_LOWEST, steps=[{0: OUT}, {1: OUT}, {3: OUT, 6: OUT}], plain=2, weight=1)
 @given(
     first=st.one_of(*[st.lists(kind, min_size=ROWS, max_size=ROWS) for kind in (rows, plain_rows)]),
     steps=st.lists(st.dictionaries(st.integers(0, ROWS - 1), rows, min_size=1, max_size=2), max_size=8),
-    reduce=st.sampled_from(list(RULES)),
     plain=weights,
     weight=weights,
 )
 def test_a_table_says_what_adding_up_says(
-    first: list[Row], steps: list[dict[int, Row]], reduce: str, plain: int, weight: int
+    first: list[Row], steps: list[dict[int, Row]], plain: int, weight: int
 ) -> None:
     """The totals, the best of them, the scores, and what was said before; or it gives up, and is made anew. Totals come
     near the end of 64 bits, and beyond."""
     if not any(fits for *_, fits in first):
         return
-    changing = Changing(first, reduce, plain, weight)
+    changing = Changing(first, plain, weight)
     changing.compare()
     for step in steps:
         stands = changing.change(step)
