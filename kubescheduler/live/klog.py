@@ -181,15 +181,11 @@ class LogWriter:
 
     def warning(self, text: str) -> None:
         """Something may go wrong."""
-        self.put(LogLine(Severity.WARNING, text))
+        self.put(warning_line(text))
 
     def error(self, text: str) -> None:
         """Something went wrong."""
-        self.put(LogLine(Severity.ERROR, text))
-
-    def fatal(self, text: str) -> None:
-        """The process ends because of this; ending it is up to the caller."""
-        self.put(LogLine(Severity.FATAL, text))
+        self.put(error_line(text))
 
     def put(self, line: LogLine) -> None:
         """Writes a line, if its verbosity is asked for."""

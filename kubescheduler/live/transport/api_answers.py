@@ -132,7 +132,7 @@ def dial_error(host: str, port: int | None, error: BaseException) -> DialError:
     if isinstance(error, socket.gaierror):
         return DialError(f"dial tcp: lookup {host}: no such host")
     if isinstance(error, ssl.CertificateError):
-        return DialError(f"tls: failed to verify certificate: {error}")
+        return DialError(f"tls: failed to verify certificate: {error.verify_message}")
     if isinstance(error, TimeoutError):
         return DialError(f"dial tcp {host}:{port}: i/o timeout")
     if isinstance(error, OSError) and error.errno == errno.ECONNREFUSED:

@@ -10,7 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubescheduler.live.klog import LogWriter, json_layout, read_structured, structured, text_layout
+from kubescheduler.live.klog import (
+    LogLine,
+    LogWriter,
+    Severity,
+    json_layout,
+    read_structured,
+    structured,
+    text_layout,
+)
 from tests.support.live.live_cluster import StoodClock
 
 HEAD = re.compile(r"([IWEF])(\d{4} \d\d:\d\d:\d\d\.\d{6}) {1,7}(\d+) ([\w.]+\.py):(\d+)\] (.*)\n")
@@ -27,7 +35,7 @@ def test_the_head_of_a_line() -> None:
     writer.info("one")
     writer.warning("two")
     writer.error("three")
-    writer.fatal("four")
+    writer.put(LogLine(Severity.FATAL, "four"))
     found = [HEAD.fullmatch(line) for line in lines]
     assert [match and (match[1], match[3], match[4], match[6]) for match in found] == [
         (letter, "4711", "test_klog.py", text)

@@ -208,7 +208,7 @@ def test_a_secured_connection(trusted: bool) -> None:
             if trusted:
                 assert (await connections.send(REQUEST, repeatable=True)).body == b"ok"
             else:
-                with pytest.raises(DialError, match=r"^tls: failed to verify certificate: "):
+                with pytest.raises(DialError, match=r"^tls: failed to verify certificate: [a-z -]+$"):
                     await connections.send(REQUEST, repeatable=True)
 
     run(test)
