@@ -445,7 +445,7 @@ class LeaderElector:
         wanted = LeaderRecord(self._identity, int(self._timing.lease), now, now)
         if self._rules.fast_path and self.is_leader and self._valid():
             renewed = msgspec.structs.replace(wanted, acquired=self._seen.acquired, transitions=self._seen.transitions)
-            if await self._written(renewed, "fast path"):
+            if await self._written(self._lock.update, renewed, "fast path"):
                 return True
             self._listener.slowed()
         try:
@@ -454,7 +454,7 @@ class LeaderElector:
             if error.code != 404:
                 self._say("reading failed", str(error))
                 return False
-            return await self._created(wanted)
+            return await self._written(self._lock.create, wanted, "creating failed")
         if record != self._seen:
             self._see(record)
         if not self.is_leader:
@@ -465,20 +465,11 @@ class LeaderElector:
             wanted = msgspec.structs.replace(wanted, acquired=record.acquired, transitions=record.transitions)
         else:
             wanted = msgspec.structs.replace(wanted, transitions=record.transitions + 1)
-        return await self._written(wanted, "writing failed")
+        return await self._written(self._lock.update, wanted, "writing failed")
 
-    async def _created(self, record: LeaderRecord) -> bool:
+    async def _written(self, write: Callable[[LeaderRecord], Awaitable[None]], record: LeaderRecord, what: str) -> bool:
         try:
-            await self._lock.create(record)
-        except ApiError as error:
-            self._say("creating failed", str(error))
-            return False
-        self._see(record)
-        return True
-
-    async def _written(self, record: LeaderRecord, what: str) -> bool:
-        try:
-            await self._lock.update(record)
+            await write(record)
         except ApiError as error:
             self._say(what, str(error))
             return False

@@ -41,6 +41,12 @@ def lock_of(api: ApiClient, name: str) -> ResourceLock:
     return resource_lock(api, KINDS_1_20[name], "kube-system", "kube-scheduler", {}, "10s")
 
 
+def lead_once(one: Candidate) -> None:
+    """It is stopped as soon as it leads."""
+    one.led_to = lambda leads: one.stop() if leads else None
+    live_cluster.run(one.run())
+
+
 def holder(api_server: FrontServer, path: str) -> str:
     document = api_server.storage.get(path, "kube-system", "kube-scheduler")
     if path == LEASES:
@@ -105,29 +111,6 @@ def test_an_annotation_that_is_no_record(io: IoThread, api_server: FrontServer, 
         io.wait(lock_of(api, "endpoints").get())
 
 
-@EVERY
-def test_a_lock_that_nobody_made_is_made(release: str) -> None:
-    """The first candidate leads at once, with no transition, and gives the lock back when it is stopped."""
-    one = candidate(release)
-    one.led_to = lambda leads: one.stop() if leads else None
-    live_cluster.run(one.run())
-    assert one.lock.verbs()[:2] == ["GET", "POST"]
-    assert one.led == [(True, 0.0), (False, 0.0)]
-    assert one.events == ["me became leader"]
-    now = lease_time(EPOCH)
-    assert one.lock.record == LeaderRecord("", 1, now, now, 0)
-
-
-@EVERY
-@pytest.mark.parametrize("record", [None, a_record(""), a_record("other", 1)], ids=["no lock", "given back", "expired"])
-def test_whether_anybody_led_before(release: str, record: LeaderRecord | None) -> None:
-    """Whoever finds the lock there may have to learn what was bound until then."""
-    one = candidate(release, record)
-    one.led_to = lambda leads: one.stop() if leads else None
-    live_cluster.run(one.run())
-    assert one.elector.succeeds is (record is not None)
-
-
 SEEKING = {
     "1.16": ["I attempting to acquire leader lease  kube-system/kube-scheduler..."],
     "1.20": ["I attempting to acquire leader lease kube-system/kube-scheduler..."],
@@ -141,22 +124,29 @@ ACQUIRED = {
 
 
 @EVERY
-def test_what_is_logged_of_a_success(release: str) -> None:
-    """Each release has its own lines."""
+def test_a_lock_that_nobody_made_is_made(release: str) -> None:
+    """The first candidate leads at once, with no transition, gives the lock back when it is stopped, and logs both."""
     one = candidate(release)
-    one.led_to = lambda leads: one.stop() if leads else None
-    live_cluster.run(one.run())
+    lead_once(one)
+    assert one.lock.verbs()[:2] == ["GET", "POST"]
+    assert one.led == [(True, 0.0), (False, 0.0)]
+    assert one.events == ["me became leader"]
+    now = lease_time(EPOCH)
+    assert one.lock.record == LeaderRecord("", 1, now, now, 0)
     assert one.log == [*SEEKING[release], ACQUIRED[release]]
 
 
 @EVERY
-def test_a_released_lock_is_taken_at_once(release: str) -> None:
-    """Nobody holds it: that is one more transition."""
-    one = candidate(release, a_record("", seconds=1))
-    one.led_to = lambda leads: one.stop() if leads else None
-    live_cluster.run(one.run())
-    assert one.led[0] == (True, 0.0)
-    assert one.lock.record.transitions == 4
+@pytest.mark.parametrize(
+    "record", [None, a_record("", 1), a_record("other", 1)], ids=["no lock", "given back", "expired"]
+)
+def test_whether_anybody_led_before(release: str, record: LeaderRecord | None) -> None:
+    """Whoever finds the lock there may have to learn what was bound until then; a released one is had at once."""
+    one = candidate(release, record)
+    lead_once(one)
+    assert one.elector.succeeds is (record is not None)
+    assert one.lock.record.transitions == (0 if record is None else 4)
+    assert (one.led[0] == (True, 0.0)) is (record is None or not record.holder)
 
 
 @pytest.mark.parametrize(
@@ -172,8 +162,7 @@ def test_a_released_lock_is_taken_at_once(release: str) -> None:
 def test_a_dead_leader_is_replaced(release: str, seconds: int, earliest: float, skew: float) -> None:
     """Its record is left alone for its time since we saw it; what its machine's clock says does not matter."""
     one = candidate(release, a_record("other", seconds, renewed=skew))
-    one.led_to = lambda leads: one.stop() if leads else None
-    live_cluster.run(one.run())
+    lead_once(one)
     led, at = one.led[0]
     assert led
     assert earliest <= at <= earliest + 4.4
@@ -209,8 +198,7 @@ def test_a_race_that_is_lost(release: str) -> None:
             raise ApiError("the object has been modified", 409, "Conflict")
 
     one.lock.before = refuse
-    one.led_to = lambda leads: one.stop() if leads else None
-    live_cluster.run(one.run())
+    lead_once(one)
     text = {"1.36": '"Failed to update lease" err="the object has been modified"'}
     assert any(text.get(release, "Failed to update lock: the object has been modified") in line for line in one.log)
     assert [leads for leads, _ in one.led] == [True, False]
@@ -383,6 +371,5 @@ def test_credentials_that_cannot_be_had(release: str) -> None:
             raise ApiError("getting credentials: exec: no such file")
 
     one.lock.before = fail
-    one.led_to = lambda leads: one.stop() if leads else None
-    live_cluster.run(one.run())
+    lead_once(one)
     assert [leads for leads, _ in one.led] == [True, False]
