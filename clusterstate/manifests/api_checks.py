@@ -347,9 +347,11 @@ def label_keys(given: Given) -> Iterator[Fault]:
                 yield f".{field}[{at}]", invalid(key, "exists in both matchLabelKeys and mismatchLabelKeys")
 
 
-def resources(given: Given, above: Callable[[str, str, str], Fault], *, overcommits: bool) -> Iterator[Fault]:
+def resources(
+    given: Given, above: Callable[[str, str, str], Fault], *, overcommits: bool, divides: bool
+) -> Iterator[Fault]:
     """Names and amounts. above: (resource, request, limit) → the fault of a request above its limit. overcommits:
-    whether requests of extended resources and huge pages may be below their limits.
+    whether requests of extended resources and huge pages may be below their limits. divides: huge pages are whole.
 
     Upstream: ValidateContainerResourceRequirements.
     """
@@ -365,6 +367,10 @@ def resources(given: Given, above: Callable[[str, str, str], Fault], *, overcomm
                 yield place, invalid(shown, NEGATIVE)
             elif milli % 1000 and is_extended_resource(name):
                 yield place, invalid(shown, "must be an integer")
+            if divides and is_hugepage_resource(name):
+                page = quantity_or_none(name.partition("-")[2])
+                if not page or milli % page:
+                    yield place, invalid(shown, f"{shown} is not positive integer multiple of {name}")
     named = {name for field in amounts.values() for name in field}
     if any(map(is_hugepage_resource, named)) and not named & {"cpu", "memory"}:
         yield "", forbidden("HugePages require cpu or memory")
@@ -651,6 +657,8 @@ class Differences(msgspec.Struct, frozen=True):
     """Of a request above its limit."""
     overcommits: bool = False
     """Whether requests of extended resources may be below their limits."""
+    divides: bool = False
+    """Whether amounts of huge pages have to be whole pages (1.23)."""
     maximum: bool = True
     """Whether budgets have maxUnavailable (1.7)."""
     counts: bool = False
@@ -711,7 +719,9 @@ def checks_of(differs: Differences) -> Checks:
         "Volume": (named("name", label), one_source),
         "PersistentVolumeClaimVolumeSource": (present("claimName"),),
         "ContainerPort": (port,),
-        "ResourceRequirements": (partial(resources, above=differs.above, overcommits=differs.overcommits),),
+        "ResourceRequirements": (
+            partial(resources, above=differs.above, overcommits=differs.overcommits, divides=differs.divides),
+        ),
         "Toleration": (named("key", qualified_name_errors), partial(toleration, compares=differs.compares)),
         "Taint": (taint,),
         "NodeSpec": (unique("taints", "key", "effect", place="", shown="{0}:{1}"),),
@@ -768,6 +778,7 @@ DIFFERS_1_25 = Differences(
         ".requests",
         invalid(request, f"must be less than or equal to {name} limit of {limit}"),
     ),
+    divides=True,
     counts=True,
     checks_values=True,
     by_rules=False,

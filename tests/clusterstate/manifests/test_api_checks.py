@@ -239,6 +239,11 @@ IN_SPECS: dict[str, tuple[dict[str, Any], str]] = {
         {"containers": [{"name": "c"}], "initContainers": [{"name": "c"}]},
         'initContainers[0].name: Duplicate value: "c"',
     ),
+    "half a huge page": (
+        asking({"cpu": 1}, {"hugepages-2Mi": "3Mi"}),
+        'containers[0].resources.limits[hugepages-2Mi]: Invalid value: "3Mi": 3Mi is not positive integer multiple of '
+        "hugepages-2Mi",
+    ),
     "a selector of nothing": (
         {"affinity": {"nodeAffinity": {AFFINITY: {}}}},
         f"affinity.nodeAffinity.{AFFINITY}.nodeSelectorTerms: Required value: must have at least one node selector "
