@@ -37,6 +37,7 @@ Errors = Callable[[str], Iterable[str]]
 """A text → what is wrong with it."""
 
 HIGHEST_PRIORITY = 1_000_000_000
+PORT_NAME_LENGTH = 15
 SYSTEM = "system-"
 NEGATIVE = "must be greater than or equal to 0"
 SCHEDULE_ACTIONS = ("DoNotSchedule", "ScheduleAnyway")
@@ -436,6 +437,30 @@ def port(given: Given) -> Iterator[Fault]:
             yield f".{key}", invalid(number, "must be between 1 and 65535, inclusive")
 
 
+def port_names(given: Given) -> Iterator[Fault]:
+    """Those of a container's ports. Upstream: validateContainerPorts."""
+    every = [(f"{at}.name", name) for at, one in inside(given, "ports") if (name := text_of(one, "name"))]
+    for place, name in every:
+        yield from wrong(place, name, port_name_errors)
+    yield from repeated((place, name) for place, name in every if not any(port_name_errors(name)))
+
+
+def port_name_errors(name: str) -> Iterator[str]:
+    """Upstream: IsValidPortName."""
+    import re
+
+    if is_too_long(name, PORT_NAME_LENGTH):
+        yield f"must be no more than {PORT_NAME_LENGTH} characters"
+    if not re.fullmatch("[-a-z0-9]+", name):
+        yield "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)"
+    if not re.search("[a-z]", name):
+        yield "must contain at least one letter (a-z)"
+    if "--" in name:
+        yield "must not contain consecutive hyphens"
+    if name.startswith("-") or name.endswith("-"):
+        yield "must not begin or end with a hyphen"
+
+
 def host_ports(given: Given) -> Iterator[Fault]:
     """On its node's network a pod's ports are the node's. Upstream: validateHostNetwork."""
     for at, one in inside(given, "containers", "ports") if given.get("hostNetwork") is True else ():
@@ -715,7 +740,7 @@ def checks_of(differs: Differences) -> Checks:
             pod_claims,
             *(() if differs.by_rules is None else (RESTARTS[differs.by_rules],)),
         ),
-        "Container": (present("name"), named("name", label)),
+        "Container": (present("name"), named("name", label), port_names),
         "Volume": (named("name", label), one_source),
         "PersistentVolumeClaimVolumeSource": (present("claimName"),),
         "ContainerPort": (port,),

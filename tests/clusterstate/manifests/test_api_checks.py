@@ -262,6 +262,14 @@ IN_SPECS: dict[str, tuple[dict[str, Any], str]] = {
         f"affinity.podAffinity.{AFFINITY}[0].matchLabelKeys[0]: Invalid value: "
         '"a": exists in both matchLabelKeys and mismatchLabelKeys',
     ),
+    "a long name of a port": (
+        container(ports=[{"name": "a-name-of-a-port", "containerPort": 80}]),
+        'containers[0].ports[0].name: Invalid value: "a-name-of-a-port": must be no more than 15 characters',
+    ),
+    "a port named twice": (
+        container(ports=[{"name": "a", "containerPort": 80}, {"name": "a", "containerPort": 81}]),
+        'containers[0].ports[1].name: Duplicate value: "a"',
+    ),
     "no port": (
         container(ports=[{"containerPort": 70000}]),
         "containers[0].ports[0].containerPort: Invalid value: 70000: must be between 1 and 65535, inclusive",
