@@ -293,9 +293,9 @@ def duplicate_problems(objects: Iterable[tuple[str, ClusterObject]]) -> list[str
         else:
             continue
         if name in seen:
-            place = "the same file" if seen[name] == source else seen[name]
-            shown = f"{type(obj).__name__} {name.removeprefix('/')}"
-            problems.append(f"{source}: {shown}: metadata.name: already in {place}; remove one of the two")
+            place = seen[name] if seen[name] != source else "the same file" if source else "what is given"
+            shown = f"{source}: {type(obj).__name__} {name.removeprefix('/')}".removeprefix(": ")
+            problems.append(f"{shown}: metadata.name: already in {place}; remove one of the two")
         else:
             seen[name] = source
     return problems

@@ -90,6 +90,16 @@ def test_a_slip_is_shown_at_its_line(lab: RunningLab, lab_pages: LabPages) -> No
     assert page.locator(".editor-problems").count() == 0
 
 
+def test_code_is_only_read(lab: RunningLab, lab_pages: LabPages) -> None:
+    """Nothing is typed over what is selected in it."""
+    page, _ = opened(lab, lab_pages, "08-predicate")
+    content = page.locator(".exercise-file .editor-host:not([hidden]) .cm-content")
+    text = content.inner_text()
+    content.press("Control+a")
+    page.keyboard.type("x")
+    assert content.inner_text() == text
+
+
 def test_a_file_that_is_saved_elsewhere_is_shown(tmp_path: Path, lab_pages: LabPages) -> None:
     """In another tab, or by an editor: it would be written over else by the next word that is typed."""
     start_exercise(shipped_exercise("02-taints"), tmp_path / "mine")
@@ -137,6 +147,7 @@ def test_slides_have_a_page_for_each_exercise(lab: RunningLab, lab_pages: LabPag
     page.wait_for_selector(".slide")
     settled(page)
     assert page.locator(".slide").count() == len(shipped_names())
+    assert page.locator(".slide ol").first.evaluate("list => getComputedStyle(list).listStyleType") == "decimal"
     page.locator(".slide").first.focus()
     page.keyboard.press("ArrowRight")
     assert "2 Taints and tolerations" in (page.evaluate("document.activeElement.getAttribute('aria-label')") or "")

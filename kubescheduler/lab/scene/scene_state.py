@@ -191,7 +191,7 @@ def opened_state(
     for pod in pods:
         cluster, keys = with_objects(cluster, pod, notes, instead=True)
         if not keys:
-            raise SceneFault(f"pods: there is no pod in {shown_argument(pod)}")
+            raise SceneFault(f"pods: there is no pod in {pod if isinstance(pod, Path) else shown_argument(pod)}")
         asked += keys
     waiting = asked or [pod.key for pod in cluster.pending()[:1]]
     return SceneState(cluster, waiting[0] if waiting else None, named, title, tuple(dict.fromkeys(notes)))

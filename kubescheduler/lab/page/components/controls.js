@@ -133,16 +133,10 @@ function List({ label, items, anchor, align }) {
   useLayoutEffect(() => {
     place(list.current, anchor, align);
     list.current.querySelector("button:not([aria-disabled=true])")?.focus();
-    const away = (event) => !list.current?.contains(event.target) && closeMenu(false);
-    const rolled = (event) => event.target !== list.current && closeMenu(false);
-    addEventListener("pointerdown", away, true);
-    addEventListener("scroll", rolled, true);
-    addEventListener("resize", away);
-    return () => {
-      removeEventListener("pointerdown", away, true);
-      removeEventListener("scroll", rolled, true);
-      removeEventListener("resize", away);
-    };
+    const away = (event) => !(event.target instanceof Node && list.current?.contains(event.target)) && closeMenu(false);
+    const events = ["pointerdown", "scroll", "resize"];
+    events.forEach((each) => addEventListener(each, away, true));
+    return () => events.forEach((each) => removeEventListener(each, away, true));
   }, [anchor]);
   return html`<ul class="menu-list" role="menu" ref=${list} aria-label=${label} onKeyDown=${(event) => walk(event, list.current)}>
     ${items.map((item) => html`<${Item} item=${item} />`)}
@@ -159,7 +153,6 @@ function Item({ item }) {
     <button
       type="button"
       role="menuitem"
-      tabindex="-1"
       class=${classes(item.danger && "danger")}
       aria-disabled=${Boolean(item.disabled)}
       onClick=${run}

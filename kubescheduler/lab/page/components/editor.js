@@ -44,8 +44,9 @@ function colours(cm) {
 }
 
 // Typing over a selection, done here: left to itself the browser keeps the look of what goes by a style in the markup,
-// which the page's policy refuses.
+// which the page's policy refuses. In a text that is only to be read nothing is typed.
 function typedOver(event, view) {
+  if (view.state.readOnly) return event.preventDefault() ?? true;
   if (event.inputType !== "insertText" || !event.data || view.composing) return false;
   const { from, to } = overTyped(view);
   if (from === to) return false;

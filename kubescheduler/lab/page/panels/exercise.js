@@ -26,12 +26,17 @@ function Check({ check }) {
   </li>`;
 }
 
-export function Checks({ exercise, checking, check }) {
-  const failed = exercise.checks.filter((each) => each.passed === false).length;
+function failing({ checks }) {
+  const failed = checks.filter((each) => each.passed === false).length;
+  return failed === 1 ? "1 check fails" : failed ? `${failed} checks fail` : "";
+}
+
+function Checks({ exercise, checking, check }) {
+  const failed = failing(exercise);
   return html`<section aria-labelledby="checks-title" class="checks" aria-busy=${checking}>
     <h3 id="checks-title">Checks</h3>
-    ${(exercise.problems ?? []).map((text) => html`<p class="refused"><span aria-hidden="true">✗</span> ${text}</p>`)}
-    ${(exercise.notes ?? []).map((text) => html`<p class="quiet">${text}</p>`)}
+    ${exercise.problems.map((text) => html`<p class="refused"><span aria-hidden="true">✗</span> ${text}</p>`)}
+    ${exercise.notes.map((text) => html`<p class="quiet">${text}</p>`)}
     ${exercise.checks.length ? html`<ul>${exercise.checks.map((each) => html`<${Check} check=${each} />`)}</ul>` : null}
     <div class="actions">
       ${live() ? html`<button type="button" class="primary" disabled=${checking} onClick=${check}>${checking ? "Checking …" : "Check"}</button>` : null}
@@ -39,7 +44,7 @@ export function Checks({ exercise, checking, check }) {
         ${exercise.passed
           ? html`<span class="fits"><span aria-hidden="true">✓</span> Solved</span>`
           : failed
-            ? html`<span class="refused"><span aria-hidden="true">✗</span> ${failed} ${failed === 1 ? "check fails" : "checks fail"}</span>`
+            ? html`<span class="refused"><span aria-hidden="true">✗</span> ${failed}</span>`
             : null}
       </p>
     </div>
@@ -188,7 +193,7 @@ function Panel({ exercise, learn }) {
     await pending.current?.();
     const answer = await change("exerciseCheck", {});
     setChecking(false);
-    if (answer) announce(answer.passed ? "Every check passed" : `${answer.checks.filter((each) => !each.passed).length} checks failed`, true);
+    if (answer) announce(answer.passed ? "Every check passed" : answer.problems.join("; ") || failing(answer), true);
   };
   const choose = () => openDialog(() => html`<${ExerciseList} begin=${(name) => open({ exercise: name })} />`);
   return html`

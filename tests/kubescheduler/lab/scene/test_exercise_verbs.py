@@ -83,6 +83,24 @@ def test_a_saved_file_is_what_the_scene_shows(tmp_path: Path) -> None:
     assert not list(folder.glob(".*saving"))
 
 
+@pytest.mark.parametrize(
+    ("added", "said"),
+    [
+        ("---\n{text}", "Pod default/train: metadata.name: already in what is given; remove one of the two"),
+        (None, "pods: there is no pod in {file}"),
+    ],
+)
+def test_what_is_wrong_with_a_saved_file_names_it(added: str | None, said: str, tmp_path: Path) -> None:
+    """The pod that is there twice; the file that has none."""
+    folder = tmp_path / "mine"
+    start_exercise(shipped_exercise("02-taints"), folder)
+    scene, file = folder_scene(folder), folder / "train.yaml"
+    service = "apiVersion: v1\nkind: Service\nmetadata: {name: train}\n"
+    text = service if added is None else file.read_text() + added.format(text=file.read_text())
+    answer = VERBS["exerciseFile"](scene, {"name": "train.yaml", "text": text})
+    assert [one["text"] for one in answer["faults"]] == [said.format(file=file)]
+
+
 def test_a_file_that_is_saved_elsewhere_is_read_again(tmp_path: Path) -> None:
     """By an editor or in another tab: it is watched, shown, also with a fault, and undo has what was there before."""
     folder = tmp_path / "mine"
