@@ -224,7 +224,8 @@ def preempted(
 ) -> Decision:
     """A decision by resources and preemption, in 1.16 by all its rules, for a pod that fits nowhere."""
     if release == "1.16":
-        decision = GenericScheduler(ALGORITHM_1_16, cache_of(cluster)).decide(asking, preempt=True)
+        algorithm = msgspec.structs.replace(ALGORITHM_1_16, extenders=tuple(extenders))
+        decision = GenericScheduler(algorithm, cache_of(cluster)).decide(asking, preempt=True)
     else:
         made = in_tree(release)
         scheduler = deciding(

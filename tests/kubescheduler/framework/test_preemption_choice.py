@@ -93,6 +93,15 @@ def test_nodes_that_need_no_victims_in_1_20() -> None:
     assert silent("1.20", "n0", "n1", thorough=True).error == crash
 
 
+def test_nodes_that_need_no_victims_in_1_16() -> None:
+    """They are candidates even without a lower pod, and so is what an extender answers that nobody knows."""
+    extender = FakeExtender(filtered=Answered((), {"n0": "no"}))
+    for release, found in (("1.16", ["n0"]), ("1.20", [])):
+        assert [*victims(preempted(release, [node_named("n0")], wants(), extenders=[extender]))] == found
+    decision = preempted("1.16", TWO, wants(), extenders=[FakeExtender(kept={"ghost": ((), 0)})])
+    assert (victims(decision), chosen(decision)) == ({"ghost": []}, ["ghost"])
+
+
 def test_a_node_that_needs_no_victims_in_1_20_beside_one_that_violates_a_budget() -> None:
     """The fewest violations are looked at first, and leave one node."""
     extender = FakeExtender(filtered=Answered((), {"n0": "no"}))
@@ -120,7 +129,7 @@ def test_nodes_that_need_no_victims_in_1_36() -> None:
 TWO = [node_named("n0"), node_named("n1"), pod_at("a", cpu=3000), pod_at("b", "n1", cpu=3000, priority=1)]
 
 
-@BOTH
+@pytest.mark.parametrize("release", PREEMPTING)
 def test_extenders_have_their_say(release: str) -> None:
     """They keep some candidates, with their own victims and counts."""
     extender = FakeExtender(kept={"n1": (("default/b",), 2)})
@@ -175,7 +184,7 @@ def test_extenders_that_keep_nodes_without_victims(ignorable: bool) -> None:
     assert victims(preempted("1.20", TWO, wants(), extenders=[FakeExtender(kept={"n0": ((), 0)})])) == {"n0": []}
 
 
-@BOTH
+@pytest.mark.parametrize("release", PREEMPTING)
 def test_extenders_are_asked_one_after_the_other(release: str) -> None:
     """Until no candidate is left; those without the verb or without interest are not."""
     extenders = [
