@@ -333,8 +333,8 @@ class VolumeBindingArgs(msgspec.Struct, frozen=True):
 
     bind_timeout_seconds: int = 600
     """How long PreBind waits for claims to be bound."""
-    shape: Shape = ()
-    """1.36: (utilization 0-100, score 0-10) points; () for the default."""
+    shape: Shape | None = None
+    """1.36: (utilization 0-100, score 0-10) points; None for the default."""
     scores_capacity: bool = False
     """1.36: gate StorageCapacityScoring is on, ``shape`` may be given."""
 
@@ -624,10 +624,10 @@ def volume_binding_1_36(args: VolumeBindingArgs | None, handle: Handle) -> Volum
     if gates.get(SCORING_GATE, False):
         scoring = PriorityConfig(
             NAME,
-            partial(storage_scores, score_table(args.shape)),
+            partial(storage_scores, score_table(args.shape or ())),
             footprint=_footprint(RULES_1_36),
             pre_score=has_volumes_to_find,
-            evidence=storage_evidence(args.shape),
+            evidence=storage_evidence(args.shape or ()),
         )
     elif gates.get(PRIORITY_GATE, False):
         scoring = capacity_priority(args, handle, rule.rules, skips=True)
@@ -663,22 +663,23 @@ def _errors_1_21(args: VolumeBindingArgs) -> Iterator[FieldError]:
 
 
 def _errors_1_36(args: VolumeBindingArgs) -> Iterator[FieldError]:
-    points = ",".join(f'{{"Utilization":{utilization},"Score":{score}}}' for utilization, score in args.shape)
+    points = ",".join(f'{{"Utilization":{utilization},"Score":{score}}}' for utilization, score in args.shape or ())
     yield from _shape_errors(args, SCORING_GATE, f"[{points}]", UNSORTED)
 
 
 def _errors_1_24(args: VolumeBindingArgs, gate: str = PRIORITY_GATE) -> Iterator[FieldError]:
     """The value is shown as a Go literal."""
     name = "config.UtilizationShapePoint"
-    points = ", ".join(f"{name}{{Utilization:{utilization}, Score:{score}}}" for utilization, score in args.shape)
+    points = ", ".join(f"{name}{{Utilization:{utilization}, Score:{score}}}" for utilization, score in args.shape or ())
     yield from _shape_errors(args, gate, f"[]{name}{{{points}}}", UNSORTED_1_20)
 
 
 def _shape_errors(args: VolumeBindingArgs, gate: str, shown: str, unsorted: str) -> Iterator[FieldError]:
     yield from _errors_1_21(args)
     if args.scores_capacity:
-        yield from (error.under("shape") for error in shape_errors(args.shape or DEFAULT_SHAPE, unsorted))
-    elif args.shape:
+        shape = DEFAULT_SHAPE if args.shape is None else args.shape
+        yield from (error.under("shape") for error in shape_errors(shape, unsorted))
+    elif args.shape is not None:
         text = f"unexpected field `shape`, remove it or turn on the feature gate {gate}"
         yield FieldError("shape", text, INVALID, shown)
 

@@ -386,7 +386,18 @@ ROWS_1_36: dict[str, Any] = {
             "unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring",
         ],
     ),
-    "binding-default-shape": (VolumeBindingArgs(1, (), scores_capacity=True), []),
+    "binding-default-shape": (VolumeBindingArgs(1, scores_capacity=True), []),
+    "binding-empty-shape": (
+        VolumeBindingArgs(1, (), scores_capacity=True),
+        ["shape: Required value: at least one point must be specified"],
+    ),
+    "binding-empty-shape-off": (
+        VolumeBindingArgs(1, ()),
+        [
+            "shape: Invalid value: []: unexpected field `shape`, "
+            "remove it or turn on the feature gate StorageCapacityScoring"
+        ],
+    ),
     "binding-shape": (
         VolumeBindingArgs(1, ((50, 11), (40, 0)), scores_capacity=True),
         [
