@@ -93,12 +93,15 @@ class ServerAccess:
 
     @classmethod
     async def in_cluster(cls, folder: Path = SERVICE_ACCOUNT) -> ServerAccess:
-        """As the service account of the pod that we run in. Raises ConfigError outside of a cluster."""
+        """As the service account of the pod that we run in. Raises ConfigError outside of one, and for a broken one."""
         host, port = os.environ.get("KUBERNETES_SERVICE_HOST"), os.environ.get("KUBERNETES_SERVICE_PORT")
         if not host or not port or not (folder / "token").exists():
             raise ConfigError(NO_CONFIGURATION)
         name = f"[{host}]" if ":" in host else host
-        return ServiceAccountAccess(f"https://{name}:{port}", folder)
+        try:
+            return ServiceAccountAccess(f"https://{name}:{port}", folder)
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"invalid configuration: {folder}: {_reason(error)}") from None
 
     @classmethod
     async def unnamed(cls, environment: Mapping[str, str]) -> ServerAccess:
@@ -119,7 +122,8 @@ class ServiceAccountAccess(ServerAccess):
     """The credentials that the kubelet puts into a pod; it renews the token in the file."""
 
     def __init__(self, base_url: str, folder: Path) -> None:
-        super().__init__(base_url, ssl_context=ssl.create_default_context(cafile=str(folder / "ca.crt")))
+        authority = read_named(str(folder / "ca.crt"))
+        super().__init__(base_url, ssl_context=_context(authority, b"", b"", verify=True))
         self._file = folder / "token"
         self._read_at = float("-inf")
 

@@ -226,6 +226,26 @@ def test_in_a_pod(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert live_cluster.run(tokens()) == ("https://[fd00::1]:443", "Bearer old", "Bearer new", True)
 
 
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        pytest.param(None, "open {}/ca.crt: no such file or directory", id="missing"),
+        pytest.param("x", "unable to load the certificate authority: ", id="broken"),
+    ],
+)
+def test_in_a_pod_without_an_authority(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str | None, fault: str
+) -> None:
+    """It is no other authority that is trusted then."""
+    (tmp_path / "token").write_text("t")
+    if text is not None:
+        (tmp_path / "ca.crt").write_text(text)
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
+    with pytest.raises(ConfigError, match=f"^invalid configuration: {tmp_path}: {fault.format(tmp_path)}"):
+        live_cluster.run(ServerAccess.in_cluster(tmp_path))
+
+
 def one_context(**cluster: str) -> str:
     """A kubeconfig with the context ``x``."""
     return json.dumps(
