@@ -21,7 +21,6 @@ from kubescheduler.cli.common_options import (
 )
 from kubescheduler.cli.engine_options import EngineOptions, question_options, remarks
 from kubescheduler.cli.help_groups import GroupedCommand
-from kubescheduler.core.results import counted
 
 if TYPE_CHECKING:
     from kubescheduler.api.cluster import Cluster
@@ -346,6 +345,8 @@ def _sections(plan: NodePlan, *, each_node: bool) -> Iterator[Section]:
 
 def _steps(steps: Sequence[ScaleStep]) -> Iterator[tuple[str, ...]]:
     """What the Cluster Autoscaler did, and what else it might have done."""
+    from kubescheduler.core.results import counted
+
     for number, step in enumerate(steps, 1):
         chosen = step.chosen
         others = (each for each in step.options if each.group != chosen.group)

@@ -232,6 +232,7 @@ def _request(extender: Extender, pod: Pod) -> dict[str, Any]:
 
 
 def extender_answer(trace: ExtenderTrace | None) -> dict[str, Any]:
+    """What an extender answered, or nothing of everything where it was not asked; of long answers the beginning."""
     if trace is None:
         return {"refused": None, "refusedTotal": 0, "scores": None, "scoresTotal": 0, "error": None}
     refused, scores = trace.failed, trace.scores

@@ -213,7 +213,7 @@ def test_wrong_markers(body: str, lines: list[str], project: Project) -> None:
                      ["pods: no pods in it (found: 1 Node); give a manifest of kind Pod"], id="no pod"),
         pytest.param(
             'place(["a: b\\n\\tc"])',
-            ["text: line 2, column 1: while scanning a plain scalar, found a tab character that violates indentation"],
+            ["text: line 2, column 1: a tab in the indentation; YAML takes only spaces there"],
             id="no YAML",
         ),
         pytest.param('place({"metadata": {"name": [1, 2]}, "spec": 7})',
