@@ -123,7 +123,8 @@ def drained(rehearsal: Rehearsal, nodes: Iterable[Chosen], flags: DrainFlags) ->
     """
     left = [pod for node in nodes for pod in _emptied(rehearsal, node.leaving, flags)]
     left = _emptied(rehearsal, left, flags)
-    return [_blocked(rehearsal.budgets, pod) for pod in left]
+    refused = ((pod, rehearsal.budgets.refusal(pod)) for pod in left)
+    return [blocked_by(rehearsal.budgets, pod, refusal) for pod, refusal in refused if refusal is not None]
 
 
 def _emptied(rehearsal: Rehearsal, pods: Sequence[Pod], flags: DrainFlags) -> list[Pod]:
@@ -140,9 +141,8 @@ def _emptied(rehearsal: Rehearsal, pods: Sequence[Pod], flags: DrainFlags) -> li
     return left
 
 
-def _blocked(budgets: Budgets, pod: Pod) -> Blocked:
-    refusal = budgets.refusal(pod)
-    assert refusal is not None, pod.key
+def blocked_by(budgets: Budgets, pod: Pod, refusal: EvictionRefusal) -> Blocked:
+    """A pod whose eviction is refused, with why that is and what would open the way."""
     if len(refusal.budgets) > 1:
         return Blocked(pod, refusal, f"selected by {' and '.join(refusal.budgets)}", "select it by one of them alone")
     [key] = refusal.budgets

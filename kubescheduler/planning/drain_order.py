@@ -23,8 +23,8 @@ from clusterstate.objects import ClusterObject, EphemeralVolume, Pod
 from kubescheduler.comparison.differences import CHECKS_OF_RULES
 from kubescheduler.core.decision import Decision, gave_up
 from kubescheduler.core.results import ShownTable, counted
-from kubescheduler.planning.departures import ALWAYS_ALLOW, WITHOUT_BUDGET, Fate, fate_of, is_healthy, named
-from kubescheduler.planning.drain import Blocked, Chosen, DrainFlags, KubeletUpgrade, Stays, chosen, drained
+from kubescheduler.planning.departures import Fate, fate_of, named
+from kubescheduler.planning.drain import Blocked, Chosen, DrainFlags, KubeletUpgrade, Stays, blocked_by, chosen, drained
 from kubescheduler.planning.rehearsal import EVICTED, HEADER, Displaced, Rehearsal, Violation, counts_text, needs_text
 from kubescheduler.planning.shapes import Shape
 from predicates.volume_binding import NODE_CONFLICT
@@ -179,26 +179,9 @@ def _closed(rehearsal: Rehearsal, leaving: Iterable[Pod]) -> Iterator[Obstacle]:
     """Pods whose budgets never allow that they are evicted."""
     budgets = rehearsal.budgets
     for pod in leaving:
-        over = tuple(budgets.over(pod))
-        if not over or pod.phase in WITHOUT_BUDGET or pod.metadata.deletion_timestamp is not None:
-            continue
-        if len(over) > 1:
-            text = f"the API server evicts no pod that several budgets select: {', '.join(over)}"
-            yield Obstacle(pod.key, text, "select it by one of them alone", over)
-        elif not budgets.at_best(over[0]) and _needs_budget(rehearsal, pod, over[0]):
-            fault = budgets.health(over[0]).fault
-            why = f": {fault}" if fault else " even if all its pods are ready"
-            text = f"budget {over[0]} allows no disruption{why}"
-            yield Obstacle(pod.key, text, budgets.opening(over[0]), over)
-
-
-def _needs_budget(rehearsal: Rehearsal, pod: Pod, key: str) -> bool:
-    """Whether the pod is ready, or its budget protects others all the same."""
-    if is_healthy(pod):
-        return True
-    return rehearsal.budgets.budget(key).unhealthy_pod_eviction_policy != ALWAYS_ALLOW and (
-        rehearsal.budgets.refusal(pod) is not None
-    )
+        refusal = budgets.refusal(pod)
+        if refusal is not None and (len(refusal.budgets) > 1 or not budgets.at_best(refusal.budgets[0])):
+            yield _refused(blocked_by(budgets, pod, refusal))
 
 
 def _without_room(rehearsal: Rehearsal, leaving: Sequence[Pod], *, come_back: bool) -> Iterator[Obstacle]:
@@ -421,8 +404,11 @@ def _in_the_way(rehearsal: Rehearsal, blocked: Iterable[Blocked]) -> list[Obstac
         Obstacle(moved.pod.key, f"it fits nowhere then: {' '.join(moved.message.split())}")
         for moved in rehearsal.nowhere()
     )
-    refused = (Obstacle(b.pod.key, f"{b.refusal}; {b.why}", b.opens, b.refusal.budgets) for b in blocked)
-    return [*against, *homeless, *refused]
+    return [*against, *homeless, *map(_refused, blocked)]
+
+
+def _refused(each: Blocked) -> Obstacle:
+    return Obstacle(each.pod.key, _blocked_text(each), each.opens, each.refusal.budgets)
 
 
 STEPS = ("STEP", "NODES", "IN THE WAY")
@@ -538,7 +524,8 @@ class Drain(Displaced, frozen=True, eq=False, kw_only=True):
     def rows(self) -> Iterator[tuple[str, str, str, str]]:
         """(pod, node before, pod and node now, why): blocked pods first, then those that fit nowhere, then the rest."""
         for each in self.blocked:
-            yield each.pod.key, each.pod.node_name, "<blocked>", _blocked_text(each)
+            opens = f"; would open: {each.opens}" if each.opens else ""
+            yield each.pod.key, each.pod.node_name, "<blocked>", f"{_blocked_text(each)}{opens}"
         yield from self.moved_rows()
 
 
@@ -549,4 +536,4 @@ def _blocked_text(each: Blocked) -> str:
         if each.refusal.code == 500
         else each.refusal.cause.replace(f"The disruption budget {key.partition('/')[2]}", f"budget {key}")
     )
-    return "; ".join(filter(None, (said, each.why, each.opens and f"would open: {each.opens}")))
+    return f"{said}; {each.why}"

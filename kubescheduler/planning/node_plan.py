@@ -232,6 +232,8 @@ def _how_good(plan: NodePlan) -> str:
     unit = "" if plan.priced else " node" if plan.bound.cost == 1 else " nodes"
     why = f" ({plan.bound.why})" if plan.bound.why else ""
     least = f"whatever the scheduler does, {_number(plan.bound.cost):,}{unit} is the least{why}"
+    if not plan.bound.cost:  # it says nothing
+        least = "how many are needed at least is not known"
     if plan.steps is not None:
         return least[0].upper() + least[1:] + "."
     runs = f"in {plan.runs} {'run' if plan.runs == 1 else 'runs'} of the scheduler"

@@ -156,6 +156,11 @@ class Rehearsal:
         there = (self._followed.get(key) for key in self._homeless)
         return [moved for moved in there if moved is not None and not moved.foreign]
 
+    def left_out(self) -> list[str]:
+        """What is to be said of the pods that waited from the start and are other schedulers'."""
+        records = ((pod.key, self.record(pod)) for pod in self.waiting)
+        return left_out_notes((key, record.message) for key, record in records if record is not None and record.foreign)
+
     def record(self, pod: Pod) -> PodRecord | None:
         """What became of a pod that came, also of one that waited from the start."""
         return self._run.record(pod.key)

@@ -172,7 +172,7 @@ class _Search:
         waiting = f"{some} nowhere with all nodes, and no node is kept for that" if self._waiting else ""
         lost = [moved.pod.key for moved in rehearsal.moved if moved.now is None and moved.fate is Fate.BARE]
         said = f"lost, as no controller makes them anew: {', '.join(lost)}" if lost else ""
-        return tuple(filter(None, (*self._preempted, *rehearsal.budgets.notes, waiting, said)))
+        return tuple(filter(None, (*self._preempted, *rehearsal.budgets.notes, *rehearsal.left_out(), waiting, said)))
 
     # --- by themselves -------------------------------------------------------------------------------
 
@@ -290,9 +290,9 @@ def _ends_there(pod: Pod) -> bool:
 
 
 def _unplaced(rehearsal: Rehearsal) -> frozenset[str]:
-    """The pods that waited from the start and have no node."""
+    """The pods that waited from the start and have no node, but for those that are not this scheduler's."""
     records = ((pod.key, rehearsal.record(pod)) for pod in rehearsal.waiting)
-    return frozenset(key for key, record in records if record is None or not record.node)
+    return frozenset(key for key, record in records if record is None or not (record.node or record.foreign))
 
 
 def _move(moved: Moved) -> Move:

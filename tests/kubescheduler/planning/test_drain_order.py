@@ -222,12 +222,14 @@ def test_batches() -> None:
     [
         (
             [budget("web", "web", maxUnavailable=0)],
-            "budget default/web allows no disruption even if all its pods are ready",
+            "budget default/web needs 1 healthy pods and has 1 currently; "
+            "it allows no disruption even if all its pods are ready",
             "maxUnavailable: 1",
         ),
         (
             [budget("web", "web", minAvailable=1), budget("b", "web", minAvailable=1)],
-            "the API server evicts no pod that several budgets select: default/web, default/b",
+            "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.; "
+            "selected by default/web and default/b",
             "select it by one of them alone",
         ),
         (
@@ -248,6 +250,8 @@ def test_what_makes_every_order_impossible(things: list[dict[str, Any]], text: s
     assert not result.fine
     [obstacle] = order.obstacles
     assert obstacle.text.startswith(text)
+    rows = [row for row in ks.drain(cluster, "a").rows() if row[2] == "<blocked>"]
+    assert all(row[3] == f"{text}; would open: {opens}" for row in rows), "drain itself says it in the same words"
     assert obstacle.opens == opens
     assert "There is no order" in str(result)
 

@@ -6,12 +6,13 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kubescheduler as ks
-from kubescheduler.planning.fewest_nodes import NodeNeed, relaxed
+from kubescheduler.planning.fewest_nodes import LowerBound, NodeNeed, relaxed
 
 ZONE = "topology.kubernetes.io/zone"
 MOST = 3
@@ -274,3 +275,10 @@ def test_daemon_sets_of_manifests(
     cluster = cluster.add(*objects, *pods)
     plan = ks.nodes(cluster, [{**SMALL, **shape}], workload or None, pending=bool(workload), by=by)
     assert plan.added.get("small", 0) == number
+
+
+def test_a_bound_of_nothing_is_not_said() -> None:
+    """That 0 nodes is the least says nothing."""
+    plan = ks.nodes(waiting(4, cpu="2100m"), [SMALL])
+    unknown = msgspec.structs.replace(plan, bound=LowerBound(Fraction(0), ""), proven=False)
+    assert "not proven: how many are needed at least is not known." in " ".join(unknown.sentences())

@@ -145,3 +145,11 @@ def test_the_plan_holds(pods: list[tuple[str, int]], budget: bool) -> None:
         result = ks.drain(cluster, *names, ignore_daemonsets=True, force=True, delete_emptydir_data=True)
         assert result.fine
         assert {move.pod: move.to_node for move in found.moves} == {each.pod.key: each.node for each in result.moved}
+
+
+def test_waiting_pods_of_another_scheduler_are_left_out() -> None:
+    """Nobody has tried them, so they are not said to fit nowhere."""
+    theirs = ks.pod("theirs", cpu=1, spec={"schedulerName": "volcano"})
+    notes = ks.removable_nodes(world(theirs)).notes
+    assert [note.split(",")[0] for note in notes if "left out" in note] == ["left out: default/theirs"]
+    assert not any("nowhere" in note for note in notes)
