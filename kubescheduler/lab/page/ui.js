@@ -6,19 +6,9 @@ import { h } from "./vendor/preact.js";
 
 export const html = htm.bind(h);
 
-export { Fragment, render } from "./vendor/preact.js";
-export {
-  useCallback,
-  useEffect,
-  useErrorBoundary,
-  useId,
-  useLayoutEffect,
-  useMemo,
-  useReducer,
-  useRef,
-  useState,
-} from "./vendor/hooks.js";
-export { batch, computed, effect, signal, useComputed, useSignal } from "./vendor/signals.js";
+export { render } from "./vendor/preact.js";
+export { useEffect, useErrorBoundary, useId, useLayoutEffect, useMemo, useRef, useState } from "./vendor/hooks.js";
+export { batch, effect, signal, useComputed } from "./vendor/signals.js";
 
 // The names that hold, as one class attribute: classes("node", chosen && "chosen").
 export function classes(...names) {

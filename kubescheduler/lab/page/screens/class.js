@@ -303,8 +303,6 @@ function nextPending() {
   if (next) edit({ do: "ask", pod: next.key }, { quiet: true });
 }
 
-export const title = "Class";
-
 useSheet("style/cluster.css");
 useSheet("style/class.css");
 

@@ -137,8 +137,6 @@ function clusterChart(pages) {
   };
 }
 
-export const title = "Cluster";
-
 useSheet("style/cluster.css");
 
 export default function Cluster() {

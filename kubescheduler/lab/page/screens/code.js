@@ -69,8 +69,6 @@ function SourceFile({ file }) {
   </section>`;
 }
 
-export const title = "Code";
-
 useSheet("style/code.css");
 
 // Says when a file was read anew, and whether it is sound.

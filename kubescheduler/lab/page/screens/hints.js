@@ -112,8 +112,6 @@ function NodeField({ node, choose, label = "Node" }) {
   </label>`;
 }
 
-export const title = "Hints";
-
 useSheet("style/hints.css");
 
 const TOP = 10;

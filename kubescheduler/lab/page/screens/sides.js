@@ -286,8 +286,6 @@ function SideHead({ side, sides }) {
   </li>`;
 }
 
-export const title = "Side by side";
-
 useSheet("style/sides.css");
 
 const MOST = 4;

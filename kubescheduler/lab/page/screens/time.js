@@ -197,8 +197,6 @@ function WhatComes({ asked, setAsked, open }) {
   </details>`;
 }
 
-export const title = "Time";
-
 useSheet("style/time.css");
 
 // The simulation, and what is typed for the next, are the same when one comes back to them, also after a reload.
@@ -206,7 +204,6 @@ const KEY = "lab-time";
 const kept = { asked: { workload: "", until: null }, now: 0 };
 const before = JSON.parse(inTab(KEY));
 if (live() && before?.tab === tab.value) Object.assign(kept, before);
-
 
 function Run({ run, now, setNow }) {
   return html`

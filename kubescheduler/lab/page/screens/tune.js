@@ -204,8 +204,6 @@ function RuleToggles({ title, rows, hold, open = false }) {
   </details>`;
 }
 
-export const title = "Tune";
-
 const PAGE = 30;
 const ROOMY = matchMedia("(min-width: 60rem)").matches;
 

@@ -7,8 +7,6 @@ import { asked, focusedNode, moment, side } from "../store.js";
 import { html, useSheet, useEffect, useState } from "../ui.js";
 import { EvidencePane, Moment, Outcome, StepPanel, Steps } from "../why/steps.js";
 
-export const title = "Why";
-
 useSheet("style/why.css");
 
 export default function Why() {
