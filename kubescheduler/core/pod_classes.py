@@ -57,6 +57,7 @@ def with_rows(mask: Mask | None, rows: Sequence[int], values: Sequence[bool], si
     return out
 
 
+NODE = Reads.NODE.value
 CLAIMS = Reads.CLAIMS.value
 
 PATCH_SHARE = 8
@@ -78,6 +79,11 @@ class Refresh:
         self.since = position
         self._recent = log.since(position)
         self._parts: dict[tuple[int, ...], Part] = {}
+
+    @property
+    def nodes_changed(self) -> bool:
+        """Whether some node object changed."""
+        return self.log.nodes_until > self.since
 
     def rows(self, local: int) -> tuple[int, ...] | None:
         """The distinct rows of which something in ``local`` changed, flags of BY_ROW; None: all, or too many."""
@@ -163,6 +169,11 @@ class Remembered:
         self._version = -1
         self._size = -1
         self.position = -1
+
+    @property
+    def of_nodes(self) -> bool:
+        """It follows from the row's node object alone."""
+        return not self._far and self._local == NODE and self._storage is None
 
     @property
     def far(self) -> tuple[int, ...]:
@@ -408,7 +419,8 @@ class ClassState:
         self.shared_totals: MutableMapping[Hashable, Any] = WeakValueDictionary()
         self._from: list[Mask] = []
         self._refreshes: Refreshes | None = None
-        self._checked = -1
+        self._checked = self._scored = self._size = -1
+        self._settled = False
         for priority in algorithm.priorities:
             constant = priority.config.constant(info)
             if constant is None:
@@ -416,7 +428,15 @@ class ClassState:
                 self.scores[priority.config.name] = state
             else:
                 self.constants[priority.config.name] = constant
-        self.far_checks = [s for s in self.checks if s.of_pods_anywhere or s.predicate.footprint.moment is not None]
+        self._moving_checks = [
+            s
+            for s in self.checks
+            if not s.of_nodes or s.predicate.footprint.moment is not None or _asks_before(s, info)
+        ]
+        self._moving_scores = [s for s in self.scores.values() if not s.of_nodes]
+        self.far_checks = [
+            s for s in self._moving_checks if s.of_pods_anywhere or s.predicate.footprint.moment is not None
+        ]
         self.timed = any(state.predicate.footprint.moment is not None for state in self.checks)
         self.pre = {
             name: PreAnswer(check, info, check.pre_filter, GO_ON)
@@ -463,11 +483,13 @@ class ClassState:
     def check(self, snapshot: Snapshot, log: ChangeLog, listed: Mask) -> None:
         """Brings every verdict up to date, and with them the rows of ``listed`` that fit."""
         refreshes = self._refreshes = Refreshes(snapshot, log)
-        for state in self.checks:
+        every = self._size != len(snapshot) or refreshes.since(self._checked).nodes_changed
+        for state in self.checks if every else self._moving_checks:
             if state.skipped:
                 state.forget()
             else:
                 state.refresh(self.info, refreshes)
+        self._size = len(snapshot)
         self._checked = log.position
         masks = [listed, *(s.failing for s in self.checks if s.failing is not None and not s.skipped)]
         if len(masks) != len(self._from) or not all(map(operator.is_, masks, self._from)):
@@ -480,8 +502,17 @@ class ClassState:
         """Brings every priority's numbers up to date, in the same cluster as ``check`` just before."""
         refreshes = self._refreshes or Refreshes(snapshot, log)
         self._refreshes = None
-        for state in self.scores.values():
+        every = not self._settled or refreshes.since(self._scored).nodes_changed
+        self._settled = False
+        for state in self.scores.values() if every else self._moving_scores:
             state.refresh(self.info, refreshes)
+        self._scored = log.position
+        self._settled = True
+
+
+def _asks_before(check: CheckState, info: PodInfo) -> bool:
+    """Whether it depends on what may change whether the check is skipped."""
+    return check.predicate.pre_filter is not None and bool(check.predicate.footprint.pre_reads_for(info))
 
 
 Make = Callable[[PodInfo, Sharing], ClassState]
