@@ -149,21 +149,19 @@ class FilterResults:
     def row_codes(self) -> IntArray:
         """(N,) the code of every row's status; Success where it has none."""
         left = self.looked_at.copy()
-        out = np.zeros(len(left), np.int64)
+        out = np.full(len(left), Code.Success, np.int64)
         if self.absent is not None:
             out[self.listed & ~left] = self.absent.code
-        if self.with_nominated:
-            beside = np.fromiter(self.with_nominated, np.int64)
-            codes = dict.fromkeys(self.with_nominated, Code.Unschedulable) | dict(self.nominated_codes)
-            given = np.fromiter(map(codes.__getitem__, self.with_nominated), np.int64)
-            out[beside] = np.where(left[beside], given, out[beside])
-            left[beside] = False
+        beside = np.fromiter(self.with_nominated, np.int64)
+        codes = dict.fromkeys(self.with_nominated, Code.Unschedulable) | dict(self.nominated_codes)
+        given = np.fromiter(map(codes.__getitem__, self.with_nominated), np.int64)
+        out[beside] = np.where(left[beside], given, out[beside])
+        left[beside] = False
         for check, verdict in self.verdicts:
             failed = failing(verdict)
             if failed is not None:
                 np.maximum(out, self._codes_by(check), out=out, where=left & failed)
-                if not self.every_reason:
-                    left &= ~failed
+                left &= self.every_reason | ~failed
         row_of = {name: row for row, name in enumerate(self.names[: len(left)])} if self.refused else {}
         for name, status in self.refused.items():
             at = row_of.get(name)
@@ -184,10 +182,10 @@ class FilterResults:
 
     def _codes_by(self, check: str) -> IntArray:
         """(N,) the code that a check refuses rows with."""
-        out = np.full(len(self.listed), int(Code.Unschedulable), np.int64)
+        out = np.full(len(self.listed), Code.Unschedulable, np.int64)
         for masks, code in (self.unresolvable, Code.UnschedulableAndUnresolvable), (self.pending, Code.Pending):
             if check in masks:
-                out[masks[check]] = int(code)
+                out[masks[check]] = code
         return out
 
 

@@ -97,13 +97,13 @@ def leaving_1_36(pod: Pod) -> bool:
 
 def potential_1_20(nodes: Mask, codes: IntArray) -> Mask:
     """Every node whose status, if it has one, can be mended. Upstream: 1.20 nodesWherePreemptionMightHelp."""
-    out: Mask = nodes & (codes != int(Code.UnschedulableAndUnresolvable))
+    out: Mask = nodes & (codes != Code.UnschedulableAndUnresolvable)
     return out
 
 
 def potential_1_36(nodes: Mask, codes: IntArray) -> Mask:
     """The nodes with status Unschedulable. Upstream: 1.36 nodesWherePreemptionMightHelp."""
-    out: Mask = nodes & (codes == int(Code.Unschedulable))
+    out: Mask = nodes & (codes == Code.Unschedulable)
     return out
 
 
