@@ -22,11 +22,13 @@ from clusterstate.snapshot import Snapshot
 from clusterstate.usage import wrap
 from kubescheduler.core.algorithm import AttemptRules
 from kubescheduler.core.extender_calls import SeenNodes
+from kubescheduler.core.filter_results import NO_VALUES, RowValues
 from kubescheduler.core.nominated import (
     Found,
     KeptJudgements,
     NominatedJudgement,
     NominatedRefusals,
+    apart_from,
     judge,
     judged_one_by_one,
 )
@@ -46,8 +48,8 @@ class Filtered(msgspec.Struct, eq=False):
     verdicts: tuple[tuple[str, Verdict], ...] = ()
     unresolvable: Mapping[str, Mask] = FrozenMap()
     pending: Mapping[str, Mask] = FrozenMap()
-    with_nominated: Mapping[int, Found] = FrozenMap()
-    nominated_codes: Mapping[int, Code] = FrozenMap()
+    with_nominated: RowValues[Found] = NO_VALUES
+    nominated_codes: RowValues[Code] = NO_VALUES
 
 
 FIRST_ROW: IntArray = np.zeros(1, np.int64)
@@ -109,9 +111,7 @@ class Filtering(msgspec.Struct, frozen=True, eq=False):
             raise SchedulingError(self.rules.filter_errors([(self._text(*refusals.error), FIRST_ROW)]))
         if refusals.found:
             passed.with_nominated, passed.nominated_codes = refusals.found, refusals.codes
-            fits = np.ones(len(rows), np.bool_)
-            fits[list(refusals.found)] = False
-            passed.feasible = passed.feasible[fits[passed.feasible]]
+            passed.feasible = apart_from(passed.feasible, refusals.found, len(rows))
             passed.everywhere = False
 
     def remembered_refusals(self, rows: Mask) -> NominatedRefusals | None:
@@ -133,7 +133,7 @@ class Filtering(msgspec.Struct, frozen=True, eq=False):
         if not self.may_err():
             return
         alive = passed.listed.copy() if rows is None else passed.listed & rows
-        alive[list(passed.with_nominated)] = False
+        alive[passed.with_nominated.rows] = False
         errors: list[tuple[str, IntArray]] = []
         for name, verdict in passed.verdicts:
             for reason, mask in verdict.items():

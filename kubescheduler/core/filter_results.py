@@ -4,15 +4,76 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Generic, TypeVar
 
 import attrs
 import numpy as np
 
-from clusterstate.growable import IntArray, Mask
+from clusterstate.growable import NO_NUMBERS, IntArray, Mask
 from clusterstate.objects import FrozenMap, Pod
 from kubescheduler.core.results import AT_ONCE, Turn
 from kubescheduler.core.status import Code, Status
 from predicates.types import NodeError, StatusError, Verdict, failing
+
+V = TypeVar("V")
+
+
+class RowValues(Mapping[int, V], Generic[V]):
+    """Row → value; a dict is made when somebody looks a row up."""
+
+    __slots__ = ("_by_row", "_distinct", "_which", "rows")
+
+    def __init__(self, rows: IntArray, which: IntArray, distinct: Sequence[V]) -> None:
+        """rows: (n,) each once. which: (n,) for each row the index of its value in ``distinct``."""
+        self.rows = rows
+        """(n,) int64."""
+        self._which = which
+        self._distinct = distinct
+        self._by_row: dict[int, V] | None = None
+
+    def _all(self) -> dict[int, V]:
+        if self._by_row is None:
+            distinct = self._distinct
+            values = [distinct[at] for at in self._which.tolist()]
+            self._by_row = dict(zip(self.rows.tolist(), values, strict=True))
+        return self._by_row
+
+    def __getitem__(self, row: int) -> V:
+        return self._all()[row]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.rows.tolist())
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        return repr(self._all())
+
+    def mask(self, size: int) -> Mask:
+        """(size,) bool: the rows."""
+        out = np.zeros(size, np.bool_)
+        out[self.rows] = True
+        return out
+
+    def by_value(self) -> Iterator[tuple[V, IntArray]]:
+        """(a value, (n,) the rows that have it) of every value that some row has."""
+        counts = np.bincount(self._which, minlength=len(self._distinct))
+        for at in np.flatnonzero(counts).tolist():
+            yield self._distinct[at], self.rows if counts[at] == len(self.rows) else self.rows[self._which == at]
+
+
+NO_VALUES: RowValues[Any] = RowValues(NO_NUMBERS, NO_NUMBERS, ())
+
+
+def row_values(values: Mapping[int, Any]) -> RowValues[Any]:
+    """Any mapping from rows, in its order."""
+    if isinstance(values, RowValues):
+        return values
+    if not values:
+        return NO_VALUES
+    size = len(values)
+    return RowValues(np.fromiter(values, np.int64, size), np.arange(size), list(values.values()))
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -33,7 +94,7 @@ class FilterResults:
     """(check, its verdict on all N rows on its own), in the order they run."""
     idle: tuple[tuple[str, Verdict], ...] = ()
     """The same of checks that are configured but never run; only if that was asked for."""
-    with_nominated: Mapping[int, tuple[tuple[str, tuple[str, ...]], ...]] = FrozenMap()
+    with_nominated: RowValues[tuple[tuple[str, tuple[str, ...]], ...]] = NO_VALUES
     """Row → (check, reasons) for which the pod does not fit with pods nominated there."""
     every_reason: bool = False
     """Whether every check's reasons are reported, not only those of the first that refuses a node."""
@@ -49,7 +110,7 @@ class FilterResults:
     """Check → (N,) bool: the rows it refuses where evicting pods cannot help."""
     pending: Mapping[str, Mask] = FrozenMap()
     """Check → (N,) bool: the rows it refuses until an event comes (1.36)."""
-    nominated_codes: Mapping[int, Code] = FrozenMap()
+    nominated_codes: RowValues[Code] = NO_VALUES
     """Row → the code of a node refused with the pods nominated there; Unschedulable where it has none."""
     refused: Mapping[str, Status] = FrozenMap()
     """Node → the status that extenders gave it."""
@@ -136,7 +197,7 @@ class FilterResults:
             if left[row]:
                 for check, reasons in by_check:
                     yield row, check, reasons, self.nominated_codes.get(row, Code.Unschedulable)
-        left[list(self.with_nominated)] = False
+        left[self.with_nominated.rows] = False
         beyond = self.unresolvable
         for check, verdict in self.verdicts:
             coded = check in beyond or check in self.pending
@@ -148,31 +209,49 @@ class FilterResults:
 
     def row_codes(self) -> IntArray:
         """(N,) the code of every row's status; Success where it has none."""
-        left = self.looked_at.copy()
-        out = np.full(len(left), Code.Success, np.int64)
-        if self.absent is not None:
-            out[self.listed & ~left] = self.absent.code
-        beside = np.fromiter(self.with_nominated, np.int64)
-        codes = dict.fromkeys(self.with_nominated, Code.Unschedulable) | dict(self.nominated_codes)
-        given = np.fromiter(map(codes.__getitem__, self.with_nominated), np.int64)
-        out[beside] = np.where(left[beside], given, out[beside])
-        left[beside] = False
-        for check, verdict in self.verdicts:
-            failed = failing(verdict)
-            if failed is not None:
-                np.maximum(out, self._codes_by(check), out=out, where=left & failed)
-                left &= self.every_reason | ~failed
-        row_of = {name: row for row, name in enumerate(self.names[: len(left)])} if self.refused else {}
-        for name, status in self.refused.items():
-            at = row_of.get(name)
-            if at is not None and not (self.appends and out[at]):
-                out[at] = status.code
+        out = np.full(len(self.listed), Code.Success, np.int64)
+        for code, rows in self.rows_by_code().items():
+            out[rows] = code
         return out
 
     def rows_by_code(self) -> dict[Code, Mask]:
         """Code → (N,) bool: the rows whose status has it; a row without a status is in none."""
-        codes = self.row_codes()
-        return {code: codes == code for code in Code if code is not Code.Success and (codes == code).any()}
+        left = self.looked_at
+        out: dict[Code, Mask] = {}
+        if self.absent is not None:
+            _add(out, self.absent.code, self.listed & ~left)
+        if self.with_nominated:
+            crowded = left & self.with_nominated.mask(len(left))
+            left = left & ~crowded
+            for code, rows in self.nominated_codes.by_value():
+                there = np.zeros(len(left), np.bool_)
+                there[rows] = crowded[rows]
+                _add(out, code, there)
+            _add(out, Code.Unschedulable, crowded)
+        for check, verdict in self.verdicts:
+            failed = failing(verdict)
+            if failed is None:
+                continue
+            failed = left & failed
+            _add(out, Code.Unschedulable, failed)
+            for masks, code in self._beyond_unschedulable():
+                if check in masks:
+                    _add(out, code, failed & masks[check])
+            if not self.every_reason:
+                left = left & ~failed
+        return self._with_extenders(_worst(out))
+
+    def _with_extenders(self, by_code: dict[Code, Mask]) -> dict[Code, Mask]:
+        """The same with what extenders refused. by_code: written to."""
+        row_of = {name: row for row, name in enumerate(self.names[: len(self.listed)])} if self.refused else {}
+        for name, status in self.refused.items():
+            row = row_of.get(name)
+            if row is None or (self.appends and any(rows[row] for rows in by_code.values())):
+                continue
+            for rows in by_code.values():
+                rows[row] = False
+            by_code.setdefault(status.code, np.zeros(len(self.listed), np.bool_))[row] = True
+        return by_code
 
     def refused_for(self, reasons: Collection[str]) -> Mask:
         """(N,) bool: the nodes of which a check reported one of ``reasons``; extenders do not count."""
@@ -180,13 +259,32 @@ class FilterResults:
         out[[row for row, _, given, _ in self.filter_failures() if not set(given).isdisjoint(reasons)]] = True
         return out
 
+    def _beyond_unschedulable(self) -> tuple[tuple[Mapping[str, Mask], Code], ...]:
+        """(check → rows, the code that it refuses them with)."""
+        return (self.unresolvable, Code.UnschedulableAndUnresolvable), (self.pending, Code.Pending)
+
     def _codes_by(self, check: str) -> IntArray:
         """(N,) the code that a check refuses rows with."""
         out = np.full(len(self.listed), Code.Unschedulable, np.int64)
-        for masks, code in (self.unresolvable, Code.UnschedulableAndUnresolvable), (self.pending, Code.Pending):
+        for masks, code in self._beyond_unschedulable():
             if check in masks:
                 out[masks[check]] = code
         return out
+
+
+def _add(by_code: dict[Code, Mask], code: Code, rows: Mask) -> None:
+    before = by_code.get(code)
+    by_code[code] = rows if before is None else before | rows
+
+
+def _worst(by_code: dict[Code, Mask]) -> dict[Code, Mask]:
+    """Each row with its worst code alone."""
+    out: dict[Code, Mask] = {}
+    taken: Mask | None = None
+    for code in sorted(by_code, reverse=True):
+        out[code] = by_code[code] if taken is None else by_code[code] & ~taken
+        taken = by_code[code] if taken is None else taken | by_code[code]
+    return out
 
 
 def _by_row(verdict: Verdict, rows: Mask) -> list[tuple[int, tuple[str, ...]]]:

@@ -10,11 +10,12 @@ import numpy as np
 
 from clusterstate.cache import ClusterCache
 from clusterstate.changes import BY_ROW, Reads, flags_of
-from clusterstate.growable import Mask
-from clusterstate.objects import FrozenMap, Pod
+from clusterstate.growable import Growable, IntArray, Mask
+from clusterstate.objects import Pod
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import PodChange, Snapshot
 from clusterstate.volumes.claims import has_claims
+from kubescheduler.core.filter_results import NO_VALUES, RowValues, row_values
 from kubescheduler.core.status import Code
 from predicates.types import FitPredicate, NodeError, Verdict, failing, unresolvable
 
@@ -172,25 +173,20 @@ def judge(
 class NominatedRefusals(msgspec.Struct, frozen=True, eq=False):
     """The rows where a pod does not fit with the pods nominated there."""
 
-    found: Mapping[int, Found] = FrozenMap()
+    found: RowValues[Found] = NO_VALUES
     """Row → why."""
-    codes: Mapping[int, Code] = FrozenMap()
+    codes: RowValues[Code] = NO_VALUES
     """Row → with which code."""
     error: tuple[str, NodeError] | None = None
     """(predicate, error) of the first row where one errs, in the order of nominations; nothing else counts then."""
-
-    @classmethod
-    def of(cls, refused: Mapping[int, NominatedJudgement]) -> NominatedRefusals:
-        """From what was said of these rows."""
-        found = {row: judgement.found for row, judgement in refused.items()}
-        return cls(found, {row: judgement.code for row, judgement in refused.items()})
 
 
 def judged_one_by_one(
     pod: Pod, cache: ClusterCache, rows: Mask, judge_row: Callable[[Snapshot], NominatedJudgement]
 ) -> NominatedRefusals:
     """The same of the rows given, (N,) bool, where rules look further than one row. judge_row: of a snapshot of one."""
-    refused: dict[int, NominatedJudgement] = {}
+    refusals: dict[int, Found] = {}
+    codes: dict[int, Code] = {}
     for name in cache.nominated():
         row = cache.columns.row_of.get(name)
         if row is None or cache.columns.nodes[row] is None or not rows[row]:
@@ -200,20 +196,35 @@ def judged_one_by_one(
             if judgement.error is not None:
                 return NominatedRefusals(error=judgement.error)
             if judgement.found:
-                refused[row] = judgement
-    return NominatedRefusals.of(refused)
+                refusals[row], codes[row] = judgement.found, judgement.code
+    return NominatedRefusals(row_values(refusals), row_values(codes))
+
+
+def apart_from(rows: IntArray, refused: RowValues[Found], size: int) -> IntArray:
+    """The rows, all below ``size``, without those found, in the same order."""
+    return rows[~refused.mask(size)[rows]] if len(rows) else rows
 
 
 class KeptJudgements:
     """What is remembered for pods of one class."""
 
-    __slots__ = ("_cache", "_refusing", "_todo", "_watch")
+    __slots__ = ("_cache", "_codes", "_erring", "_found", "_number_of", "_todo", "_watch", "_which")
 
     def __init__(self, cache: ClusterCache) -> None:
         self._cache = cache
         self._watch = RowWatch(cache)
         self._todo: set[int] = set()
-        self._refusing: dict[int, NominatedJudgement] = {}  # rows where the pod does not fit, or a predicate errs
+        self._which = Growable((0,))
+        self._erring: dict[int, tuple[str, NodeError]] = {}
+        self._forget()
+
+    def _forget(self) -> None:
+        self._which.resize(len(self._cache.columns))
+        self._which.data[:] = 0
+        self._erring = {}
+        self._found: list[Found] = [()]
+        self._codes: list[Code] = [Code.Success]
+        self._number_of: dict[tuple[Found, Code], int] = {}
 
     def judge(
         self, pod: Pod, info: PodInfo, predicates: Sequence[FitPredicate], rows: Mask, *, every: bool
@@ -240,8 +251,9 @@ class KeptJudgements:
             row_of = self._cache.columns.row_of
             rows = (row_of.get(name) for name in self._cache.nominated())
             self._todo = {row for row in rows if row is not None}
-            self._refusing = {}
+            self._forget()
         else:
+            self._which.resize(len(self._cache.columns))
             self._todo.update(changed)
 
     def _settle(self, pod: Pod, info: PodInfo, predicates: Sequence[FitPredicate], rows: Mask, *, every: bool) -> bool:
@@ -258,18 +270,35 @@ class KeptJudgements:
             there = self._cache.snapshot().take(np.array(list(added), np.int64)).what_if(every_change)
             judged.update(zip(added, judge(info, there, predicates, every=every), strict=True))
         for row, judgement in judged.items():
-            if judgement.fits:
-                self._refusing.pop(row, None)
-            else:
-                self._refusing[row] = judgement
+            self._take(row, judgement)
         self._todo.difference_update(judged)
         return True
 
+    def _take(self, row: int, judgement: NominatedJudgement) -> None:
+        if judgement.error is not None:
+            self._erring[row] = judgement.error
+        else:
+            self._erring.pop(row, None)
+        self._which.data[row] = 0 if judgement.error is not None else self._number(judgement)
+
+    def _number(self, judgement: NominatedJudgement) -> int:
+        """The place of what was found, and its code, among those that are remembered; 0: the pod fits."""
+        if not judgement.found:
+            return 0
+        key = judgement.found, judgement.code
+        number = self._number_of.get(key)
+        if number is None:
+            number = self._number_of[key] = len(self._found)
+            self._found.append(judgement.found)
+            self._codes.append(judgement.code)
+        return number
+
     def _within(self, rows: Mask) -> NominatedRefusals:
-        at = np.array(sorted(self._refusing), np.int64)
-        refused = {row: self._refusing[row] for row in at[rows[at]].tolist()}
-        erring = {row: judgement.error for row, judgement in refused.items() if judgement.error is not None}
+        erring = {row: error for row, error in self._erring.items() if rows[row]}
         if erring:
             order = map(self._cache.columns.row_of.get, self._cache.nominated())
             return NominatedRefusals(error=next(erring[row] for row in order if row in erring))
-        return NominatedRefusals.of(refused)
+        which: IntArray = self._which.view
+        (at,) = ((which > 0) & rows).nonzero()
+        numbers = which[at]
+        return NominatedRefusals(RowValues(at, numbers, self._found), RowValues(at, numbers, self._codes))

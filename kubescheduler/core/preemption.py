@@ -108,7 +108,7 @@ def preempt(
     DefaultPreemption.
     """
     pod, cache = search.pod, search.cache
-    codes = search.decision.row_codes()
+    codes = search.decision.rows_by_code()
     obstacle = _ineligible(search, rules, codes)
     if obstacle is not None:
         return Preemption(keeps_nomination=rules.keeps_nomination), _refused(rules, lambda: obstacle)
@@ -137,10 +137,10 @@ def _refused(rules: PreemptionRules, text: Callable[[], str]) -> Status:
     return Status.unschedulable(f"preemption: {text()}") if rules.explains else Status(Code.Unschedulable)
 
 
-def _ineligible(search: Search, rules: PreemptionRules, codes: IntArray) -> str | None:
+def _ineligible(search: Search, rules: PreemptionRules, codes: Mapping[Code, Mask]) -> str | None:
     """Why the pod may not preempt: it never does, or lower ones are still leaving the node it is nominated to.
 
-    codes: (N,) of the statuses of nodes.
+    codes: code → (N,) bool, the nodes whose status has it.
     """
     pod, cache = search.pod, search.cache
     if rules.honours_policy and pod.spec.preemption_policy == "Never":
@@ -148,8 +148,8 @@ def _ineligible(search: Search, rules: PreemptionRules, codes: IntArray) -> str 
     row = cache.columns.row_of.get(pod.nominated_node_name)
     if row is None or cache.columns.nodes[row] is None:
         return None
-    code = codes[row] or rules.silent
-    if rules.retries_hopeless and code == Code.UnschedulableAndUnresolvable:
+    code = next((code for code, rows in codes.items() if rows[row]), rules.silent)
+    if rules.retries_hopeless and code is Code.UnschedulableAndUnresolvable:
         return None
     there = cache.columns.pods[row].values()
     return TERMINATING if any(p.priority < pod.priority and rules.leaving(p) for p in there) else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Mapping
 
 import msgspec
 import numpy as np
@@ -95,16 +95,15 @@ def leaving_1_36(pod: Pod) -> bool:
     return pod.metadata.deletion_timestamp is not None and mine
 
 
-def potential_1_20(nodes: Mask, codes: IntArray) -> Mask:
+def potential_1_20(nodes: Mask, codes: Mapping[Code, Mask]) -> Mask:
     """Every node whose status, if it has one, can be mended. Upstream: 1.20 nodesWherePreemptionMightHelp."""
-    out: Mask = nodes & (codes != Code.UnschedulableAndUnresolvable)
-    return out
+    hopeless = codes.get(Code.UnschedulableAndUnresolvable)
+    return nodes if hopeless is None else nodes & ~hopeless
 
 
-def potential_1_36(nodes: Mask, codes: IntArray) -> Mask:
+def potential_1_36(nodes: Mask, codes: Mapping[Code, Mask]) -> Mask:
     """The nodes with status Unschedulable. Upstream: 1.36 nodesWherePreemptionMightHelp."""
-    out: Mask = nodes & (codes == Code.Unschedulable)
-    return out
+    return nodes & codes.get(Code.Unschedulable, False)
 
 
 def itself(pod: Pod) -> tuple[Pod, ...]:
@@ -127,8 +126,8 @@ class PreemptionRules(msgspec.Struct, frozen=True):
     """Whether a pod that is being deleted is one that makes room for the nominated pod."""
     silent: Code
     """The code of a node without a status."""
-    potential: Callable[[Mask, IntArray], Mask]
-    """Of ((N,) bool the nodes, (N,) the codes of their statuses): (N,) bool, where preemption may help."""
+    potential: Callable[[Mask, Mapping[Code, Mask]], Mask]
+    """Of ((N,) bool the nodes, code → (N,) bool those whose status has it): (N,) bool, where preemption may help."""
     pick: NodePick
     """The candidates that may be chosen."""
     needs_victims: bool

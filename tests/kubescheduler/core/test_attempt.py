@@ -159,7 +159,7 @@ PLACES = {
     "patching": (SharedTotals, "_patched"),
     "amounts": (SharedTotals, "_ask"),
     "totals": (TotalTable, "put"),
-    "judging": (KeptJudgements, "_settle"),
+    "judging": (KeptJudgements, "_take"),
     "watching": (RowWatch, "changed"),
 }
 """Where interrupts come: (class, method)."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.filter_and_score import Scored
-from kubescheduler.core.filter_results import fit_error_1_16, fit_error_1_36, items
+from kubescheduler.core.filter_results import NO_VALUES, RowValues, fit_error_1_16, fit_error_1_36, items, row_values
 from kubescheduler.core.preemption_choice import Preemption, nominee_of
 from kubescheduler.core.status import Code, Status
 from tests.support.build import make_pod
@@ -61,13 +61,13 @@ REFUSED = (("A", {"a": mask(0), "b": mask(0, 1)}), ("B", {"c": mask(1, 2)}))
         (
             {
                 "verdicts": REFUSED,
-                "with_nominated": {1: (("B", ("x", "y")),)},
-                "nominated_codes": {1: Code(3)},
+                "with_nominated": row_values({1: (("B", ("x", "y")),)}),
+                "nominated_codes": row_values({1: Code(3)}),
             },
             {"n0": (2, "a", "b"), "n1": (3, "x", "y"), "n2": (2, "c")},
         ),
         (
-            {"with_nominated": {1: (("B", ("x",)),)}, "judged": mask(0), "absent": ABSENT},
+            {"with_nominated": row_values({1: (("B", ("x",)),)}), "judged": mask(0), "absent": ABSENT},
             {"n1": (3, "left out"), "n2": (3, "left out")},
         ),
         (
@@ -145,8 +145,8 @@ def test_law_codes_by_row_are_those_by_name(
         listed=listed,
         judged=judged,
         absent=absent,
-        with_nominated=dict.fromkeys(beside, (("N", ("n",)),)),
-        nominated_codes={row: code for row, code in beside.items() if code is not None},
+        with_nominated=row_values(dict.fromkeys(beside, (("N", ("n",)),))),
+        nominated_codes=row_values({row: code for row, code in beside.items() if code is not None}),
         every_reason=every,
         refused={name: Status(code, ("no",)) for name, code in refused.items()},
         appends=appends,
@@ -239,3 +239,37 @@ def test_a_legacy_release_has_no_codes_and_no_raw_scores() -> None:
     made = decision(coded=False, verdicts=REFUSED, feasible=np.array([2]), scored=Scored(scores={"P": 4}))
     assert (made.codes(), made.raw("P")) == ({}, {"n2": 4})
     assert made.reasons() == {"n0": ["a", "b"], "n1": ["b"], "n2": ["c"]}
+
+
+# --- values by row -----------------------------------------------------------------------------
+
+GIVEN = st.dictionaries(st.integers(0, 8), st.sampled_from("ab"))
+
+
+@given(GIVEN)
+def test_any_mapping_from_rows(given_values: dict[int, str]) -> None:
+    """Equal to it, in its order; a second time it is taken as it is."""
+    made = row_values(given_values)
+    assert made == given_values
+    assert list(made) == list(given_values)
+    assert repr(made) == repr(given_values)
+    assert row_values(made) is made
+    assert np.flatnonzero(made.mask(9)).tolist() == sorted(given_values)
+
+
+@given(GIVEN, st.permutations("abc"))
+def test_rows_by_value(given_values: dict[int, str], distinct: Any) -> None:
+    """Each value that some row has comes once, with its rows."""
+    which = np.array([distinct.index(value) for value in given_values.values()], np.int64)
+    made = RowValues(np.array(list(given_values), np.int64), which, distinct)
+    found = [(value, rows.tolist()) for value, rows in made.by_value()]
+    assert sorted(found) == [
+        (value, [row for row, there in given_values.items() if there == value])
+        for value in sorted(set(given_values.values()))
+    ]
+
+
+def test_no_rows() -> None:
+    """An empty mapping is always the same one."""
+    assert row_values({}) is NO_VALUES
+    assert list(NO_VALUES.by_value()) == []

@@ -10,6 +10,7 @@ import pytest
 
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.extender_calls import ExtenderTrace
+from kubescheduler.core.filter_results import row_values
 from kubescheduler.core.preemption_choice import Preemption
 from kubescheduler.core.status import Code, Status
 from kubescheduler.cycle.cycle_rules import (
@@ -132,7 +133,7 @@ def test_rejectors() -> None:
     assert rejectors_of(decision(verdicts=verdicts, error="broken")) == frozenset()
     traces = (ExtenderTrace("x", failed={}),)
     assert rejectors_of(decision(verdicts=verdicts[:1], extenders=traces)) == {"A", "Extender"}
-    beside = decision(with_nominated={0: (("N", ("n",)),)}, verdicts=verdicts[:1])
+    beside = decision(with_nominated=row_values({0: (("N", ("n",)),)}), verdicts=verdicts[:1])
     assert rejectors_of(beside) == {"N"}
     absent = decision(judged=np.zeros(2, np.bool_), absent=REJECTED, verdicts=verdicts)
     assert rejectors_of(absent) == {"P"}
