@@ -35,9 +35,10 @@ from kubescheduler.core.evidence import (
     worked_out,
 )
 from kubescheduler.core.extender_calls import ExtenderTrace, SeenNodes
-from kubescheduler.core.filter_and_score import Scored, Scores, ScoreTable
+from kubescheduler.core.filter_and_score import Scored, ScoreTable
 from kubescheduler.core.filter_results import FilterResults, fit_error_1_16
 from kubescheduler.core.nominated import nominated_changes
+from kubescheduler.core.pod_classes import Scores
 from kubescheduler.core.preemption_choice import Preemption, nominee_of
 from kubescheduler.core.results import CopiedAsItself, in_turn
 from kubescheduler.core.totals import LazyScores

@@ -7,7 +7,6 @@ plugins add is in ``framework/deciding/``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TypeAlias
 
 import msgspec
 import numpy as np
@@ -17,7 +16,6 @@ from clusterstate.changes import ChangeLog
 from clusterstate.errors import SchedulingError
 from clusterstate.growable import NO_NUMBERS, IntArray, Mask
 from clusterstate.objects import FrozenMap, Pod
-from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import wrap
 from kubescheduler.core.algorithm import AttemptRules
@@ -32,10 +30,17 @@ from kubescheduler.core.nominated import (
     judge,
     judged_one_by_one,
 )
-from kubescheduler.core.pod_classes import CheckState, ClassState, ScoreState
+from kubescheduler.core.pod_classes import (
+    FIRST_ROW,
+    CheckState,
+    ClassState,
+    RawAndReduced,
+    Scores,
+    normalised,
+)
 from kubescheduler.core.status import Code
 from predicates.types import FitPredicate, NodeError, Verdict, failing
-from priorities.types import PriorityConfig, PriorityError
+from priorities.types import PriorityError
 
 
 class Filtered(msgspec.Struct, eq=False):
@@ -50,9 +55,6 @@ class Filtered(msgspec.Struct, eq=False):
     pending: Mapping[str, Mask] = FrozenMap()
     with_nominated: RowValues[Found] = NO_VALUES
     nominated_codes: RowValues[Code] = NO_VALUES
-
-
-FIRST_ROW: IntArray = np.zeros(1, np.int64)
 
 
 class Filtering(msgspec.Struct, frozen=True, eq=False):
@@ -156,15 +158,6 @@ class Filtering(msgspec.Struct, frozen=True, eq=False):
         return self.rules.filter_error(check, self.pod.metadata.name, error.about(self.pod.key))
 
 
-Scores: TypeAlias = IntArray | int
-"""One priority's score of every feasible node, in the order of ``Decision.feasible``; an int stands for all."""
-
-
-def one_for_all(scores: IntArray) -> Scores:
-    """Scores, or the one number that they all are if they are laid out as one."""
-    return int(scores[0]) if len(scores) and scores.strides[0] == 0 else scores
-
-
 class ScoreTable(Mapping[str, Scores]):
     """Priority → its scores of the nodes that fit, (n,) int64, or the one score that all of them have."""
 
@@ -202,10 +195,6 @@ class Scored(msgspec.Struct, eq=False):
     scores: dict[str, Scores] = msgspec.field(default_factory=dict)
     raws: dict[str, Scores] = msgspec.field(default_factory=dict)
     """Before they were normalised, where the release keeps these."""
-
-
-RawAndReduced = tuple[Scores, Scores]
-"""A rule's scores of the rows that fit before they were normalised, and after."""
 
 
 def weighted_sum(given: Iterable[tuple[Scores, int]], size: int) -> IntArray:
@@ -279,39 +268,9 @@ class Scoring(msgspec.Struct, frozen=True, eq=False):
             if name in self.views:
                 pod, nodes = self.views[name]
                 return normalised(score.config, pod, nodes, score.config.map(pod, nodes))
-            return raw_and_reduced(info, score, self.view, self.feasible)
+            return score.of_feasible(info, self.view, self.feasible)
         except PriorityError as error:
             raise self._failed(name, error) from error
 
     def _failed(self, name: str, error: PriorityError) -> SchedulingError:
         return SchedulingError(self.rules.score_error(name, error, len(self.view)))
-
-
-def raw_and_reduced(info: PodInfo, score: ScoreState, view: Snapshot, feasible: IntArray | None) -> RawAndReduced:
-    """One rule's scores of the feasible rows (None: all). view: over exactly those rows. Raises PriorityError."""
-    if score.uniform is not None and score.config.settle is None:
-        return score.uniform, reduced(info, score, view, feasible)
-    return normalised(score.config, info, view, score.raw if feasible is None else score.raw[feasible])
-
-
-def normalised(config: PriorityConfig, info: PodInfo, view: Snapshot, mapped: IntArray) -> RawAndReduced:
-    """The same of (n,) what ``map`` gave for exactly the rows of the view."""
-    raw, final = config.raw_and_final(info, view, mapped)
-    shared = one_for_all(raw)
-    return shared, shared if final is raw else one_for_all(final)
-
-
-def reduced(info: PodInfo, score: ScoreState, view: Snapshot, feasible: IntArray | None) -> Scores:
-    """One priority's scores of the feasible rows (None: all), or the one score that all of them have."""
-    reduce, uniform = score.config.reduce, score.uniform
-    if uniform is None:
-        raw = score.raw if feasible is None else score.raw[feasible]
-        scores = raw if reduce is None else reduce(info, view, raw)
-        return one_for_all(scores)
-    if reduce is None:
-        return uniform
-    value = score.reduced.get(uniform)
-    if value is None:
-        one = view.take(FIRST_ROW if view.rows is None else view.rows[:1])
-        value = score.reduced[uniform] = int(reduce(info, one, np.array([uniform], np.int64))[0])
-    return value

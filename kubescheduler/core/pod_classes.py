@@ -11,7 +11,7 @@ import operator
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Mapping, MutableMapping, Sequence
 from functools import lru_cache, partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -29,6 +29,7 @@ from priorities.types import PriorityConfig, goes_on
 RowVerdict = tuple[tuple[str, ...], bool]
 """(the reasons for which a row fails, whether taking pods away cannot mend it)."""
 PASSES: RowVerdict = (), False
+FIRST_ROW: IntArray = np.zeros(1, np.int64)
 
 
 def row_verdicts(predicate: FitPredicate, pod: PodInfo, there: Snapshot) -> list[RowVerdict]:
@@ -277,6 +278,19 @@ class CheckState(Remembered):
         return True
 
 
+Scores: TypeAlias = IntArray | int
+"""One priority's score of every feasible node, in the order of ``Decision.feasible``; an int stands for all."""
+
+
+def one_for_all(scores: IntArray) -> Scores:
+    """Scores, or the one number that they all are if they are laid out as one."""
+    return int(scores[0]) if len(scores) and scores.strides[0] == 0 else scores
+
+
+RawAndReduced = tuple[Scores, Scores]
+"""A rule's scores of the rows that fit before they were normalised, and after."""
+
+
 class ScoreState(Remembered):
     """One priority's mapped numbers on all rows for pods that are alike to it.
 
@@ -311,6 +325,19 @@ class ScoreState(Remembered):
             self.forget()
             raise
 
+    def of_feasible(self, info: PodInfo, view: Snapshot, feasible: IntArray | None) -> RawAndReduced:
+        """The scores of the feasible rows (None: all). view: over exactly those rows. Raises PriorityError."""
+        uniform, reduce = self.uniform, self.config.reduce
+        if uniform is None or self.config.settle is not None:
+            return normalised(self.config, info, view, self.raw if feasible is None else self.raw[feasible])
+        if reduce is None:
+            return uniform, uniform
+        value = self.reduced.get(uniform)
+        if value is None:
+            one = view.take(FIRST_ROW if view.rows is None else view.rows[:1])
+            value = self.reduced[uniform] = int(reduce(info, one, np.array([uniform], np.int64))[0])
+        return uniform, value
+
     def _map(self, pod: PodInfo, refresh: Refresh, rows: tuple[int, ...] | None) -> bool:
         """Brings ``raw`` up to date; whether it changed."""
         if rows is None:
@@ -323,6 +350,13 @@ class ScoreState(Remembered):
         self.raw = self.raw.copy()
         self.raw[at] = now
         return True
+
+
+def normalised(config: PriorityConfig, info: PodInfo, view: Snapshot, mapped: IntArray) -> RawAndReduced:
+    """Scores before and after they are normalised. mapped: (n,) what ``map`` gave for exactly the rows of the view."""
+    raw, final = config.raw_and_final(info, view, mapped)
+    shared = one_for_all(raw)
+    return shared, shared if final is raw else one_for_all(final)
 
 
 def same_everywhere(numbers: IntArray) -> bool:

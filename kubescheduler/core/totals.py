@@ -26,8 +26,8 @@ from clusterstate.growable import NO_NUMBERS, IntArray, Mask
 from clusterstate.podinfo import PodInfo
 from clusterstate.snapshot import Snapshot
 from clusterstate.usage import wrap
-from kubescheduler.core.filter_and_score import Scored, Scores, raw_and_reduced, weighted_sum
-from kubescheduler.core.pod_classes import ClassState, Refreshes, ScoreState
+from kubescheduler.core.filter_and_score import Scored, weighted_sum
+from kubescheduler.core.pod_classes import ClassState, Refreshes, Scores, ScoreState
 from kubescheduler.core.selection import FirstByName, TieBreak
 from predicates.types import Verdict
 
@@ -344,7 +344,7 @@ class ClassTotals:
         for score in self._wholes:
             name = score.config.name
             score.refresh(state.info, refreshes)
-            raws[name], finals[name] = raw_and_reduced(state.info, score, view, rows)
+            raws[name], finals[name] = score.of_feasible(state.info, view, rows)
             if name not in self._raws:
                 del raws[name]
         return WholeScores(self._names, finals, raws, self._weights)

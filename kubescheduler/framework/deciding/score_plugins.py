@@ -14,8 +14,8 @@ from clusterstate.growable import IntArray
 from clusterstate.objects import Pod
 from clusterstate.pod_counts import Tally
 from clusterstate.snapshot import Snapshot
-from kubescheduler.core.filter_and_score import Scored, Scores, Scoring
-from kubescheduler.core.pod_classes import PreAnswer
+from kubescheduler.core.filter_and_score import Scored, Scoring
+from kubescheduler.core.pod_classes import PreAnswer, Scores
 from kubescheduler.core.status import Code, Status, is_success
 from kubescheduler.framework.contract.custom_plugins import refuse_score
 from kubescheduler.framework.contract.cycle_state import CycleState

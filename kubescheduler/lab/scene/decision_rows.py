@@ -13,7 +13,7 @@ from clusterstate.growable import IntArray, Mask
 from clusterstate.usage import wrap
 from kubescheduler.core.decision import FRAMEWORK_SCALE, LEGACY_SCALE, Decision
 from kubescheduler.core.evidence import CUSTOM_PAGE, EXTENDERS_PAGE, PLUGINS_PAGE
-from kubescheduler.core.filter_and_score import Scores
+from kubescheduler.core.pod_classes import Scores
 from kubescheduler.core.status import Code
 from kubescheduler.engine.spec import PodScheduler
 from kubescheduler.lab.scene.scene import Scene
