@@ -314,16 +314,27 @@ def preferred_error_1_20(terms: tuple[PreferredSchedulingTerm, ...]) -> str | No
 # --- 1.36 ----------------------------------------------------------------------------------
 
 
-def node_selector_errors_1_36(terms: Iterable[NodeSelectorTerm], path: str) -> list[str]:
+ShowsList = Callable[[Sequence[str]], str]
+"""Texts → how a release shows their list."""
+
+
+def json_list(values: Sequence[str]) -> str:
+    """A list as JSON; the API leaves an empty one out."""
+    return f"[{','.join(map(go_quote, values))}]" if values else "null"
+
+
+def node_selector_errors_1_36(terms: Iterable[NodeSelectorTerm], path: str, shown: ShowsList = json_list) -> list[str]:
     """Every fault of a node selector, whose own path is ``path``. Upstream: 1.36 NewNodeSelector."""
     return [
         error
         for index, term in enumerate(terms)
-        for error in _term_errors_1_36(term, f"{path}{'.' if path else ''}nodeSelectorTerms[{index}]")
+        for error in _term_errors_1_36(term, f"{path}{'.' if path else ''}nodeSelectorTerms[{index}]", shown)
     ]
 
 
-def preferred_errors_1_36(terms: Iterable[PreferredSchedulingTerm], path: str) -> list[str]:
+def preferred_errors_1_36(
+    terms: Iterable[PreferredSchedulingTerm], path: str, shown: ShowsList = json_list
+) -> list[str]:
     """Every fault of the preferred terms that count; the list's own path is ``path``.
 
     Upstream: 1.36 NewPreferredSchedulingTerms.
@@ -332,7 +343,7 @@ def preferred_errors_1_36(terms: Iterable[PreferredSchedulingTerm], path: str) -
         error
         for index, term in enumerate(terms)
         if counts_as_preferred(term)
-        for error in _term_errors_1_36(term.preference, f"{path}[{index}]")
+        for error in _term_errors_1_36(term.preference, f"{path}[{index}]", shown)
     ]
 
 
@@ -342,14 +353,14 @@ def preferred_error_1_36(terms: tuple[PreferredSchedulingTerm, ...]) -> str | No
     return aggregate(preferred_errors_1_36(terms, ""))
 
 
-def _term_errors_1_36(term: NodeSelectorTerm, path: str) -> Iterator[str]:
+def _term_errors_1_36(term: NodeSelectorTerm, path: str, shown: ShowsList) -> Iterator[str]:
     for index, requirement in enumerate(term.match_expressions):
-        yield from dict.fromkeys(_label_errors(requirement, f"{path}.matchExpressions[{index}]"))
+        yield from dict.fromkeys(_label_errors(requirement, f"{path}.matchExpressions[{index}]", shown))
     for index, requirement in enumerate(term.match_fields):
-        yield from _field_errors(requirement, f"{path}.matchFields[{index}]")
+        yield from _field_errors(requirement, f"{path}.matchFields[{index}]", shown)
 
 
-def _label_errors(requirement: Requirement, path: str) -> Iterator[str]:
+def _label_errors(requirement: Requirement, path: str, shown: ShowsList = json_list) -> Iterator[str]:
     """Upstream: 1.36 ``labels.NewRequirement``."""
     key, operator, values = requirement.key, requirement.operator, requirement.values
     if operator not in NODE_SELECTOR_OPERATORS:
@@ -358,7 +369,7 @@ def _label_errors(requirement: Requirement, path: str) -> Iterator[str]:
     if errors := qualified_name_errors(key):
         yield f"{path}.key: Invalid value: {go_quote(key)}: {worded_1_36('; '.join(errors))}"
     if error := _count_error(operator, len(values)):
-        yield f"{path}.values: Invalid value: {_list(values)}: {error}"
+        yield f"{path}.values: Invalid value: {shown(values)}: {error}"
     if operator in ("Gt", "Lt"):
         for index, value in enumerate(values):
             if parse_int64(value) is None:
@@ -368,20 +379,15 @@ def _label_errors(requirement: Requirement, path: str) -> Iterator[str]:
             yield f"{path}.values[{index}][{key}]: Invalid value: {go_quote(value)}: {worded_1_36('; '.join(errors))}"
 
 
-def _field_errors(requirement: Requirement, path: str) -> Iterator[str]:
+def _field_errors(requirement: Requirement, path: str, shown: ShowsList) -> Iterator[str]:
     if requirement.operator not in FIELD_OPERATORS:
         yield _unsupported(f"{path}.operator", requirement.operator, FIELD_OPERATORS)
     elif len(requirement.values) != 1:
-        yield f"{path}.values: Invalid value: {_list(requirement.values)}: must have one element"
+        yield f"{path}.values: Invalid value: {shown(requirement.values)}: must have one element"
 
 
 def _unsupported(path: str, value: str, supported: Iterable[str]) -> str:
     return f"{path}: Unsupported value: {go_quote(value)}: supported values: {', '.join(map(go_quote, supported))}"
-
-
-def _list(values: Sequence[str]) -> str:
-    """A list as JSON; the API leaves an empty one out."""
-    return f"[{','.join(map(go_quote, values))}]" if values else "null"
 
 
 BEFORE, SINCE = "is not a valid pod selector operator", "is not a valid label selector operator"

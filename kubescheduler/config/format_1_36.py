@@ -128,14 +128,16 @@ def overriding_first(
 # --- validation, after merging ----------------------------------------------------------------
 
 
-def errors_1_25(
-    form: ComponentFormat, written: Written, config: SchedulerConfig, version: str, *, equal: bool = True
-) -> list[FieldError]:
-    """What validation finds. equal: see ``lease_errors``.
+def errors_1_25(form: ComponentFormat, written: Written, config: SchedulerConfig, version: str) -> list[FieldError]:
+    """What validation finds. Upstream: 1.25 ``ValidateKubeSchedulerConfiguration``."""
+    found = (*election_errors_1_20(config.leader_election), *_lock_errors(config.leader_election, form.locks))
+    return _errors(form, written, config, version, found, set_literal)
 
-    Upstream: 1.25 ``ValidateKubeSchedulerConfiguration``; 1.26 to 1.33 refuse equal durations."""
+
+def errors_1_26(form: ComponentFormat, written: Written, config: SchedulerConfig, version: str) -> list[FieldError]:
+    """The same; a lease as long as its deadline is refused. Upstream: 1.26 ``ValidateKubeSchedulerConfiguration``."""
     election = config.leader_election
-    found = (*election_errors_1_20(election, equal=equal), *_lock_errors(election, form.locks))
+    found = (*election_errors_1_20(election, equal=False), *_lock_errors(election, form.locks))
     return _errors(form, written, config, version, found, set_literal)
 
 

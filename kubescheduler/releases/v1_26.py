@@ -6,7 +6,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from kubescheduler.config.format_1_36 import errors_1_25, finish_1_36
+from kubescheduler.config.format_1_36 import errors_1_26, finish_1_36
 from kubescheduler.config.gates import ALPHA, BETA
 from kubescheduler.core.filter_results import fit_error_1_36
 from kubescheduler.framework.contract.profile import Point
@@ -95,7 +95,7 @@ CHANGES = (
         "leases-longer-than-their-deadlines",
         "A leaseDuration of leader election has to be longer than the renewDeadline; before, they could be equal.",
         ChangeKind.CONFIGURATION,
-        edits.component(errors=partial(errors_1_25, equal=False)),
+        edits.component(errors=errors_1_26),
         source="kubernetes #111758",
     ),
     change(

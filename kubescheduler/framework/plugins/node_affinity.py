@@ -13,6 +13,8 @@ from clusterstate.footprint import Footprint, spec_alone
 from clusterstate.objects import NodeSelectorTerm, PreferredSchedulingTerm
 from clusterstate.podinfo import PodInfo
 from clusterstate.selectors.matching import (
+    ShowsList,
+    json_list,
     node_selector_error_1_20,
     node_selector_errors_1_36,
     preferred_error_1_20,
@@ -20,6 +22,7 @@ from clusterstate.selectors.matching import (
 )
 from clusterstate.selectors.node_selection import preferred_weights, selects_nodes
 from clusterstate.snapshot import Snapshot
+from kubecel.api_names import go_quote
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.plugin import ColumnPlugin
 from kubescheduler.framework.contract.profile import Point
@@ -32,6 +35,7 @@ from kubescheduler.framework.document_schema import (
     ListOf,
     Struct,
     fields,
+    literal_list,
     node_selector,
     preferred_terms,
     refuse,
@@ -228,12 +232,12 @@ def _errors_1_20(args: NodeAffinityArgs) -> Iterator[FieldError]:
         yield FieldError(f"addedAffinity.{PREFERRED}", error, INVALID, preferred_terms(added.preferred))
 
 
-def _errors_1_36(args: NodeAffinityArgs) -> Iterator[FieldError]:
+def _errors_1_36(args: NodeAffinityArgs, shown: ShowsList = json_list) -> Iterator[FieldError]:
     """Each fault is at its own path. Upstream: 1.36 ValidateNodeAffinityArgs."""
     added = args.added_affinity or NO_ADDED_AFFINITY
     texts = (
-        *node_selector_errors_1_36(added.required or (), f"addedAffinity.{REQUIRED}"),
-        *preferred_errors_1_36(added.preferred, f"addedAffinity.{PREFERRED}"),
+        *node_selector_errors_1_36(added.required or (), f"addedAffinity.{REQUIRED}", shown),
+        *preferred_errors_1_36(added.preferred, f"addedAffinity.{PREFERRED}", shown),
     )
     for text in texts:
         path, _, fault = text.partition(": ")
@@ -243,13 +247,7 @@ def _errors_1_36(args: NodeAffinityArgs) -> Iterator[FieldError]:
 
 def _errors_1_21(args: NodeAffinityArgs) -> Iterator[FieldError]:
     """The same; lists are shown as Go literals. Upstream: 1.21 ValidateNodeAffinityArgs."""
-    for error in _errors_1_36(args):
-        listed, _, text = error.detail.rpartition("]: ")
-        if listed.startswith("["):
-            values = listed[1:].replace('","', '", "')
-            yield msgspec.structs.replace(error, detail=f"[]string{{{values}}}: {text}")
-        else:
-            yield msgspec.structs.replace(error, detail=error.detail.replace("null: ", "[]string(nil): "))
+    return _errors_1_36(args, lambda values: literal_list("string", values, go_quote))
 
 
 def _terms(terms: tuple[NodeSelectorTerm, ...] = ()) -> tuple[NodeSelectorTerm, ...]:
