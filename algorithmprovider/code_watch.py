@@ -24,6 +24,8 @@ TICK = 0.05
 """Seconds between two looks."""
 GRACE = 2.0
 """Seconds that a call has to end after it was told to."""
+LINES = 10.0
+"""Seconds that its process has to write its lines: a busy machine may not give it a turn for a while."""
 SIGNAL = getattr(signal, "SIGURG", None)
 """What tells a process that its call has to end; None where the system has no signals: there nothing is watched."""
 
@@ -48,7 +50,9 @@ class CodeWatch:
         for end in (self.lines, self.dump):
             if end != -1:
                 os.set_blocking(end, False)
-        self._told = 0.0
+        self._told = self._told_at = 0.0
+        self._written = ""
+        """The lines of the call that was told to end."""
         self._overran: float | None = None
 
     @classmethod
@@ -78,9 +82,11 @@ class CodeWatch:
             return
         if self._told != due:
             self._read()
-            self._told = due
+            self._written, self._told, self._told_at = "", due, now
             _send(process, SIGNAL)
-        elif now > due + min(GRACE, max(seconds, 10 * TICK)):
+            return
+        self._written += self._read()
+        if now > self._told_at + (min(GRACE, max(seconds, 10 * TICK)) if self._written else LINES):
             self._overran = seconds
             _send(process, signal.SIGKILL)
 
@@ -91,9 +97,9 @@ class CodeWatch:
 
     def problem(self, otherwise: str) -> str:
         """Why the process ended: that a call overran, or what is said otherwise; with the user's innermost line."""
-        text = self._read()
+        text = self._written + self._read()
         said = otherwise if self._overran is None else f"it has run for {self._overran:g} s and cannot be ended"
-        _, here, current = text.partition("Current thread ")
+        _, here, current = text.rpartition("Current thread ")
         for frame in (*_FRAME.finditer(here + current), *_FRAME.finditer(text)):
             file = _ESCAPED.sub(lambda escape: escape[0].encode().decode("unicode_escape"), frame["file"])
             if not file.startswith(NOT_THEIRS) and "site-packages" not in file:

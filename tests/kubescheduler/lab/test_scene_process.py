@@ -134,16 +134,18 @@ def test_an_end_that_comes_as_the_reply_is_ready(ended_by: str, monkeypatch: pyt
     ours, theirs = Pipe()
     hears, says = os.pipe()
     told, tells = os.pipe()
+    watch = CodeWatch()
     if ended_by == "a stop":
         ours.send(_Asked(1, "stop", {}))
 
     def killed(process: int, number: int) -> None:
         if number == signal.SIGKILL:
             os.write(says, b"x")  # the process has its reply, and waits for the understudy to leave
+        else:
+            os.write(watch.dump, b"the lines where it stands")
         kill(process, number)
 
     def understudy(process: int) -> bytes:
-        watch = CodeWatch()
         if ended_by != "a stop":
             watch.note(time.monotonic() - 1, 0.01)
         reply = _ScenePlayer(theirs, SceneCode({}, dict, str))._stand_by(_Asked(1, "state", {}), process, hears, watch)
@@ -164,5 +166,6 @@ def test_an_end_that_comes_as_the_reply_is_ready(ended_by: str, monkeypatch: pyt
     os.waitpid(process, 0)
     for end in (hears, says, told):
         os.close(end)
+    watch.close()
     ours.close()
     theirs.close()
