@@ -607,15 +607,7 @@ def decode_object(manifest: Manifest, *, source: str = "", keep_manifest: bool =
     return Decoder().decode_object(manifest, source=source, keep_manifest=keep_manifest)
 
 
-def decode_all(manifests: Iterable[tuple[str, Manifest]], *, keep_manifests: bool = False) -> Decoded:
-    """Objects from (file name, manifest) pairs; lists and exports are taken apart.
-
-    Kinds that scheduling does not read are left out with a note. Raises one DecodeError with the faults of all.
-    """
-    return Decoder(keep_manifests=keep_manifests).decode_all(manifests)
-
-
-def decode_cluster(cluster: Manifest, *, decoder: Decoder | None = None, source: str = "") -> list[ClusterObject]:
+def decode_cluster(cluster: Manifest, *, decoder: Decoder | None = None) -> list[ClusterObject]:
     """Objects of a dictionary of lists (``nodes``, ``pods``, ``services`` …); the key says the kind where it is absent.
 
     Raises one DecodeError with the faults of all.
@@ -623,4 +615,4 @@ def decode_cluster(cluster: Manifest, *, decoder: Decoder | None = None, source:
     document = {key: value for key, value in cluster.items() if key != "kind"}
     if not document:
         return []
-    return (decoder or Decoder()).decode_all([(source or "cluster", {"nodes": None, **document})]).objects
+    return (decoder or Decoder()).decode_all([("cluster", {"nodes": None, **document})]).objects

@@ -11,7 +11,7 @@ import msgspec
 
 from kubecel import ValueFault, types
 from kubecel.api_names import go_quote
-from kubecel.functions.overloads import Act, Function, accepts
+from kubecel.functions.overloads import Function, accepts
 from kubecel.types import CelType
 from kubecel.values import CelMap
 
@@ -229,10 +229,6 @@ def _global_unicast(value: IP) -> bool:
     if address == ipaddress.IPv4Address("255.255.255.255"):
         return False
     return not (address.is_unspecified or address.is_loopback or address.is_multicast or address.is_link_local)
-
-
-def _method(name: str, overload: str, signature: str, act: Act) -> Function:
-    return Function.of(name, (overload, signature, act))
 
 
 def addresses() -> tuple[Function, ...]:

@@ -191,8 +191,8 @@ def _intersects(one: Values, other: Values) -> bool:
     return any(contains(other, each) for each in one)
 
 
-def _each(name: str, template: str, signature: str, act: Act | None, kinds: tuple[str, ...] = COMPARABLE) -> Function:
-    overloads = tuple(Overload(template.format(kind), signature.format(kind), act) for kind in kinds)
+def _each(name: str, template: str, signature: str, act: Act) -> Function:
+    overloads = tuple(Overload(template.format(kind), signature.format(kind), act) for kind in COMPARABLE)
     return Function(name, overloads)
 
 

@@ -306,6 +306,8 @@ def with_ignored_1_36(profile: Profile, ignored: tuple[str, ...]) -> Profile:
 
 Show = Callable[[int], str]
 """A duration in nanoseconds as the release shows it."""
+TooShort = Callable[[int, int], bool]
+"""Whether a lease is, beside the deadline for its renewal: ``lt``, or ``le`` where it has to last longer."""
 
 
 def config_errors(
@@ -327,8 +329,8 @@ def config_errors(
     return [*found, *profile_errors(config.profiles, check), *between, *number_errors(config), *extenders]
 
 
-def lease_errors(election: LeaderElection, show: Show, *, equal: bool, order_text: str) -> Iterator[FieldError]:
-    """The durations of leader election. equal: the lease may last as long as the deadline for its renewal."""
+def lease_errors(election: LeaderElection, show: Show, too_short: TooShort, order_text: str) -> Iterator[FieldError]:
+    """The durations of leader election."""
     durations = {
         "leaseDuration": election.lease_duration_ns,
         "renewDeadline": election.renew_deadline_ns,
@@ -338,7 +340,7 @@ def lease_errors(election: LeaderElection, show: Show, *, equal: bool, order_tex
         if nanoseconds <= 0:
             yield FieldError(f"leaderElection.{name}", "must be greater than zero", INVALID, show(nanoseconds))
     lease, renew = election.lease_duration_ns, election.renew_deadline_ns
-    if lease < renew or (lease == renew and not equal):
+    if too_short(lease, renew):
         yield FieldError("leaderElection.leaseDuration", order_text, INVALID, show(renew))
 
 
@@ -371,7 +373,7 @@ def profile_errors(
 
 def number_errors(config: SchedulerConfig) -> Iterator[FieldError]:
     """What is wrong with the percentage of nodes to score and with the back-off."""
-    yield from percentage_errors("percentageOfNodesToScore", config.percentage_of_nodes_to_score)
+    yield from percentage_errors(config.percentage_of_nodes_to_score)
     initial, most = config.pod_initial_backoff_seconds, config.pod_max_backoff_seconds
     if initial <= 0:
         yield invalid("podInitialBackoffSeconds", initial, "must be greater than 0")
@@ -379,7 +381,7 @@ def number_errors(config: SchedulerConfig) -> Iterator[FieldError]:
         yield invalid("podMaxBackoffSeconds", most, "must be greater than or equal to PodInitialBackoffSeconds")
 
 
-def percentage_errors(path: str, percentage: int | None) -> Iterator[FieldError]:
-    """A percentage that is not in 0 to 100."""
+def percentage_errors(percentage: int | None) -> Iterator[FieldError]:
+    """A percentage of nodes to score that is not in 0 to 100."""
     if percentage is not None and percentage not in PERCENT:
-        yield invalid(path, percentage, "not in valid range [0-100]")
+        yield invalid("percentageOfNodesToScore", percentage, "not in valid range [0-100]")

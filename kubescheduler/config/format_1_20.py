@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import lt
 from typing import Any
 
 import msgspec
@@ -15,6 +16,7 @@ from kubescheduler.config.component_format import (
     FIT,
     ComponentFormat,
     DocumentRules,
+    TooShort,
     config_errors,
     is_address,
     lease_errors,
@@ -111,12 +113,12 @@ def errors_1_20(_: ComponentFormat, __: Written, config: SchedulerConfig, ___: s
     )
 
 
-def election_errors_1_20(election: LeaderElection, *, equal: bool = True) -> Iterator[FieldError]:
-    """What 1.20 refuses in a leader election that is on. equal: see ``lease_errors``."""
+def election_errors_1_20(election: LeaderElection, too_short: TooShort = lt) -> Iterator[FieldError]:
+    """What 1.20 refuses in a leader election that is on."""
     if not election.leader_elect:
         return
     text = "LeaseDuration must be greater than RenewDeadline"
-    yield from lease_errors(election, format_duration, equal=equal, order_text=text)
+    yield from lease_errors(election, format_duration, too_short, text)
     for name, value in lock_names(election).items():
         if not value:
             yield invalid(f"leaderElection.{name}", "", f"{name} is required")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from operator import le
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -137,7 +138,7 @@ def errors_1_25(form: ComponentFormat, written: Written, config: SchedulerConfig
 def errors_1_26(form: ComponentFormat, written: Written, config: SchedulerConfig, version: str) -> list[FieldError]:
     """The same; a lease as long as its deadline is refused. Upstream: 1.26 ``ValidateKubeSchedulerConfiguration``."""
     election = config.leader_election
-    found = (*election_errors_1_20(election, equal=False), *_lock_errors(election, form.locks))
+    found = (*election_errors_1_20(election, le), *_lock_errors(election, form.locks))
     return _errors(form, written, config, version, found, set_literal)
 
 
@@ -167,7 +168,7 @@ def election_errors_1_34(election: LeaderElection, locks: tuple[str, ...]) -> It
     """What is refused in a leader election that is on. locks: what it may lock on; that is looked at if it is one."""
     if not election.leader_elect:
         return
-    yield from lease_errors(election, _shown, equal=False, order_text="must be greater than `RenewDeadline`")
+    yield from lease_errors(election, _shown, le, "must be greater than `RenewDeadline`")
     for name, value in lock_names(election).items():
         if not value:
             yield required(f"leaderElection.{name}")
@@ -189,7 +190,7 @@ GONE_IN_V1 = frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLi
 
 
 def _profile_errors(form: ComponentFormat, profile: Profile, version: str) -> Iterator[FieldError]:
-    yield from percentage_errors("percentageOfNodesToScore", profile.percentage_of_nodes_to_score)
+    yield from percentage_errors(profile.percentage_of_nodes_to_score)
     shown = go_quote(version)
     gone = f"was invalid in version {shown} (KubeSchedulerConfiguration is version {shown})"
     yield from plugin_errors(profile, form.plugins, form.refused.get(version, frozenset()), gone)

@@ -146,14 +146,12 @@ def policy_config_1_20(
     *,
     plugins: InTree,
     rules: PolicyRules = RULES_1_20,
-    text: str | None = None,
 ) -> SchedulerConfig:
     """What release 1.20 makes of a policy. Raises ConfigError with the text at which it gives up.
 
-    plugins: what comes with the release. rules: how it makes plugins of a policy. text: the document as it was written,
-    which one of the texts repeats; by default its JSON.
+    plugins: what comes with the release. rules: how it makes plugins of a policy.
     """
-    policy = parse_policy_1_20(document, release=rules.release, strict=False, text=text)
+    policy = parse_policy_1_20(document, release=rules.release, strict=False)
     give_up(policy_faults_1_20(policy, ends_process=rules.ends_process))
     return _config(policy, feature_gates, plugins, rules)
 
@@ -195,7 +193,6 @@ def parse_policy_1_20(
     release: str = "1.20",
     strict: bool,
     every_problem: bool = False,
-    text: str | None = None,
 ) -> Policy:
     """Decodes a policy as release 1.20 does: keys in their exact case, unknown and repeated ones refused.
 
@@ -227,7 +224,8 @@ def parse_policy_1_20(
         raise ConfigError(f"invalid policy: {fault_text(document, decoder.faults[0])}")
     if refused := _refused_key(document, internal):
         reason = unknown_text(document, refused, internal=internal)
-        raise ConfigError(f"invalid policy: strict decoder error for {_written(document, text)}: {reason}")
+        written = msgspec.json.encode(dict(document)).decode()
+        raise ConfigError(f"invalid policy: strict decoder error for {written}: {reason}")
     return policy
 
 
@@ -243,12 +241,6 @@ def _refused_key(document: Mapping[str, Any], internal: bool) -> UnknownKey | No
 
 def _in_extender(key: UnknownKey, internal: bool) -> bool:
     return key.path[0] == "extenders" and len(key.path) > 1 and not internal
-
-
-def _written(document: Mapping[str, Any], text: str | None) -> str:
-    if text is not None:
-        return text
-    return msgspec.json.encode(dict(document)).decode()
 
 
 def _type_problem(document: Mapping[str, Any], error: str) -> str:

@@ -239,16 +239,15 @@ def profile_for_provider_1_20(
     providers: Providers,
     plugins: InTree,
     hard_weight: int | None = None,
-    hint: bool = False,
 ) -> Profile:
-    """A provider's plugins as a profile. Raises ConfigError with the release's text for an unknown name.
+    """A provider's plugins as a profile. Raises ConfigError for an unknown name: the release's text, and the nearest
+    name or all there are.
 
     hard_weight: the weight of required pod affinity that a flag gives; it lasts only without a component configuration.
-    hint: the text goes on with the nearest name, or with all there are. providers, plugins:
-    what the release registers.
+    providers, plugins: what the release registers.
     """
     if name not in providers:
-        known = (nearest(name, providers) or f"; there are {' and '.join(providers)}") if hint else ""
+        known = nearest(name, providers) or f"; there are {' and '.join(providers)}"
         text = f"{from_provider_1_20(name)}algorithm provider {go_quote(name)} is not registered"
         raise ConfigError(text + known)
     spreads = feature_gates.get("DefaultPodTopologySpread", True)

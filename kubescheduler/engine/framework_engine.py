@@ -403,7 +403,7 @@ def _config_of_source(flags: EngineFlags, policies: PolicyRules, notice: Notice)
         if weight is not None:
             notice("--hard-pod-affinity-symmetric-weight has no effect beside --config")
         return _called(flags, _component_config(flags, provider), notice)
-    profile_for_provider_1_20(provider, gates, providers=form.providers, plugins=form.plugins, hint=True)
+    profile_for_provider_1_20(provider, gates, providers=form.providers, plugins=form.plugins)
     config = default_config(form, gates, provider, points=plugin_points(flags))
     return _called(flags, _with_hard_weight(config, weight), notice)
 

@@ -126,9 +126,9 @@ def everything(trials: Trials, group: NodeGroup) -> list[Proposal]:
     return list(found.values())
 
 
-def of_node(group: NodeGroup, kind: str, text: str, size: float, edit: Callable[[Node], Node]) -> Proposal:
+def of_node(group: NodeGroup, kind: str, text: str, edit: Callable[[Node], Node]) -> Proposal:
     """A change of the group's first node."""
-    return Proposal(kind, NODE, group.first.name, text, size, node=edit, alike=group.alike)
+    return Proposal(kind, NODE, group.first.name, text, 1.0, node=edit, alike=group.alike)
 
 
 # --- taints and cordons --------------------------------------------------------------------
@@ -139,7 +139,7 @@ def taints_gone(group: NodeGroup) -> Iterator[Proposal]:
     for taint in group.first.taints:
         if taint.effect in HARD_EFFECTS:
             text = f"remove the taint {taint_text(taint)} from {group.first.name}"
-            yield of_node(group, "taint", text, 1.0, partial(_untainted, gone=taint))
+            yield of_node(group, "taint", text, partial(_untainted, gone=taint))
 
 
 def _untainted(node: Node, gone: Taint) -> Node:
@@ -157,7 +157,7 @@ def _with_taints(node: Node, taints: tuple[Taint, ...]) -> Node:
 def uncordoned(group: NodeGroup) -> Iterator[Proposal]:
     """Open for pods again; the taint of cordoned nodes goes with the cordon."""
     if group.first.unschedulable:
-        yield of_node(group, "cordon", f"uncordon {group.first.name}", 1.0, _uncordoned)
+        yield of_node(group, "cordon", f"uncordon {group.first.name}", _uncordoned)
 
 
 def _uncordoned(node: Node) -> Node:
@@ -228,7 +228,7 @@ def labelled(group: NodeGroup) -> Iterator[Proposal]:
             name = group.first.name
             was = "" if there is None else f" instead of {there!r}"
             text = f"remove the label {key} from {name}" if value is None else f"label {name} {key}={value}{was}"
-            yield of_node(group, "label", text, 1.0, partial(_relabelled, key=key, value=value))
+            yield of_node(group, "label", text, partial(_relabelled, key=key, value=value))
 
 
 def _relabelled(node: Node, key: str, value: str | None) -> Node:

@@ -142,9 +142,7 @@ class ClusterLists(msgspec.Struct, frozen=True, eq=False):
         return notes
 
 
-async def list_cluster(
-    client: ApiClient, progress: Progress, kinds: tuple[ListedKind, ...] = LISTED_KINDS
-) -> ClusterLists:
+async def list_cluster(client: ApiClient, progress: Progress) -> ClusterLists:
     """Everything that scheduling reads, at the version that the first kind's list has.
 
     A kind that the server does not have is left out, one that may not be listed gets a note. A server that no longer
@@ -152,8 +150,8 @@ async def list_cluster(
     reached.
     """
     counted = _Progress(progress)
-    first = await _Listing(client, kinds[0], "", counted).run()
-    others = (_Listing(client, kind, first.version, counted).run() for kind in kinds[1:])
+    first = await _Listing(client, LISTED_KINDS[0], "", counted).run()
+    others = (_Listing(client, kind, first.version, counted).run() for kind in LISTED_KINDS[1:])
     return ClusterLists((first, *await asyncio.gather(*others)))
 
 

@@ -25,10 +25,10 @@ FULL = 1.0 + 1e-9
 """Above it a node is more than full."""
 
 
-def bar(value: float, highest: float, kind: str = "new") -> str:
+def bar(value: float, highest: float) -> str:
     """A bar from the left, as long as the share of the highest. The number stands beside it."""
     width = 100 * value / highest if highest else 0.0
-    return _stretched(f'<rect class="{kind}" width="{_n(width)}" height="10"/>')
+    return _stretched(f'<rect class="new" width="{_n(width)}" height="10"/>')
 
 
 def diverging(value: float, reach: float) -> str:

@@ -125,7 +125,7 @@ def provider_source(
         rules, form = record.framework_rules.policy_rules, record.framework_rules.component
         if error := None if hard_weight is None else rules.hard_weight_error(hard_weight):
             raise ConfigError(error)
-        profile_for_provider_1_20(provider, feature_gates, providers=form.providers, plugins=form.plugins, hint=True)
+        profile_for_provider_1_20(provider, feature_gates, providers=form.providers, plugins=form.plugins)
         spreads = not feature_gates.get(GATE, False)
         predicates, priorities = provider_items_as_plugins(provider, rules.defaults, release, selector_spread=spreads)
         hard = _hard_weight(Policy(), hard_weight)
@@ -303,7 +303,7 @@ def profile_of(source: Source, policy: Policy, record: Release) -> Profile:
     flag = source.hard_weight if source.hard_origin else None
     if source.provider is not None:
         profile = profile_for_provider_1_20(
-            source.provider, gates, providers=known.providers, plugins=known.plugins, hard_weight=flag, hint=True
+            source.provider, gates, providers=known.providers, plugins=known.plugins, hard_weight=flag
         )
         return _without_system(profile) if turned_off and source.spreads_by_default else profile
     if flag is not None and not policy.hard_pod_affinity_symmetric_weight:

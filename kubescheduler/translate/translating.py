@@ -87,7 +87,7 @@ def _with_own(
     points: dict[str, Collection[Point]] = {}
     if not own:
         return translation, points
-    profile = dict(profile_without_origin(translation.document, 0))
+    profile = dict(profile_without_origin(translation.document))
     plugins = dict(profile["plugins"])
     for point, item in own:
         weight = {"weight": item.weight} if point is Point.SCORE else {}

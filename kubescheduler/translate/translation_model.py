@@ -153,9 +153,9 @@ def without_origin(value: Any) -> Any:
     return value.value if isinstance(value, WithOrigin) else value
 
 
-def profile_without_origin(document: WithOrigin, at: int) -> Mapping[str, Any]:
-    """A profile of a document, without its own origin."""
-    profile: Mapping[str, Any] = without_origin(without_origin(document.value["profiles"])[at])
+def profile_without_origin(document: WithOrigin) -> Mapping[str, Any]:
+    """The first profile of a document, without its own origin."""
+    profile: Mapping[str, Any] = without_origin(without_origin(document.value["profiles"])[0])
     return profile
 
 
@@ -270,7 +270,7 @@ class Translation(msgspec.Struct, frozen=True):
     @property
     def shares(self) -> tuple[ProfileShares, ...]:
         """Of every profile."""
-        name = plain(profile_without_origin(self.document, 0).get("schedulerName", ""))
+        name = plain(profile_without_origin(self.document).get("schedulerName", ""))
         return (ProfileShares(str(name), self.before, self.after), *self.others)
 
     @property

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clusterstate.errors import DecodeError
-from clusterstate.manifests.decode import Decoder, Item, decode_all, decode_cluster, decode_object, split_json
+from clusterstate.manifests.decode import Decoder, Item, decode_cluster, decode_object, split_json
 from clusterstate.manifests.kinds import encode_object
 from clusterstate.objects import (
     KINDS,
@@ -221,7 +221,7 @@ def test_unknown_kinds_among_others() -> None:
         ("b", {"apiVersion": "apps/v1", "kind": "DeploymentList", "items": [{}, {}]}),
         ("b", {"apiVersion": "serving.knative.dev/v1", "kind": "Service", "metadata": {"name": "s"}}),
     ]
-    found = decode_all(documents)
+    found = Decoder().decode_all(documents)
     assert [type(obj) for obj in found.objects] == [Pod]
     assert found.notes == [
         'kind "Deployment" ignored (3 objects): no scheduler reads it',
@@ -237,7 +237,7 @@ def test_faults_of_all_objects() -> None:
         ("c", {"kind": "List", "items": 5}),
     ]
     with pytest.raises(DecodeError) as caught:
-        decode_all(documents)
+        Decoder().decode_all(documents)
     assert caught.value.problems == (
         'a: Pod default/x: spec.priority: must be a whole number, not "1"',
         'b: Pod default/y: spec.priority: must be a whole number, not "2"',
@@ -249,13 +249,13 @@ def test_faults_of_all_objects() -> None:
 @pytest.mark.parametrize("version", ["v1", "storage.k8s.io/v1", "storage.k8s.io/v1beta1", None])
 def test_any_version_of_the_group(version: str | None) -> None:
     """The version of the API does not matter, its group does."""
-    found = decode_all([("f", {"apiVersion": version, "kind": "StorageClass", "metadata": {"name": "s"}})])
+    found = Decoder().decode_all([("f", {"apiVersion": version, "kind": "StorageClass", "metadata": {"name": "s"}})])
     assert len(found.objects) == (version != "v1")
 
 
 def both_ways(document: Any) -> list[Any]:
     """The objects of a document, parsed and as JSON."""
-    found = decode_all([("f", document)]).objects
+    found = Decoder().decode_all([("f", document)]).objects
     faults: list[str] = []
     again = Decoder().decode_all(split_json("f", msgspec.json.encode(document), faults)).objects
     assert not faults
@@ -514,7 +514,7 @@ def test_versions_of_device_requests(version: str) -> None:
     assert decode_object(template) == decode_object(of_version("v1", "ResourceClaimTemplate", {"spec": newest}))
     listed = {"apiVersion": template["apiVersion"], "kind": "ResourceClaimList", "items": [{**template, "spec": given}]}
     listed["items"][0].pop("apiVersion"), listed["items"][0].pop("kind")
-    assert decode_all([("f", listed)]).objects == [found]
+    assert Decoder().decode_all([("f", listed)]).objects == [found]
 
 
 @pytest.mark.parametrize("version", ["v1beta1", "v1beta2"])

@@ -56,7 +56,6 @@ def test_unknown_keys_are_refused(document: dict[str, Any], reason: str) -> None
     """The text repeats the document and says where the decoder stood in it, its keys sorted."""
     written = json.dumps(document, separators=(",", ":"))
     assert error(document) == f"invalid policy: strict decoder error for {written}: {reason}"
-    assert error(document, text="as: written").startswith("invalid policy: strict decoder error for as: written: ")
 
 
 def test_wrong_types_in_extenders() -> None:
