@@ -17,7 +17,7 @@ from clusterstate.devices.resource_claims import with_left_over
 from clusterstate.errors import ClusterStateError
 from clusterstate.growable import IntArray
 from clusterstate.node_order import NodeTree
-from clusterstate.objects import ClusterObject, Node, Pod
+from clusterstate.objects import AdmissionObject, ClusterObject, Node, Pod
 from clusterstate.podinfo import PodInfo, PodKey, ReleaseView
 from clusterstate.snapshot import Snapshot
 
@@ -150,7 +150,7 @@ class ClusterCache:
         return infos
 
     def add(self, obj: Any) -> None:
-        """Adds any object; replaces one of the same name (a pod: of the same uid)."""
+        """Adds any object; replaces one of the same name (a pod: of the same uid). Admission's are passed over."""
         if isinstance(obj, Node):
             self.add_node(obj)
         elif isinstance(obj, Pod):
@@ -163,7 +163,7 @@ class ClusterCache:
         elif type(obj) in KEPT:
             self.columns.log.whole(self.objects.put(obj))
             self.columns.lead_elsewhere(self.objects.claims_led_elsewhere(obj))
-        else:
+        elif not isinstance(obj, AdmissionObject):
             raise TypeError(f"{type(obj).__name__} is not an object of a cluster")
 
     def remove(self, obj: Any) -> None:

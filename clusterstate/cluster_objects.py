@@ -20,7 +20,6 @@ from clusterstate.objects import (
     PersistentVolumeClaim,
     PodDisruptionBudget,
     PodGroup,
-    PriorityClass,
     ReplicaSet,
     ReplicationController,
     ResourceClaim,
@@ -78,7 +77,6 @@ class ClusterObjects:
     csi_drivers: dict[str, CSIDriver] = attrs.field(factory=dict)
     csi_storage_capacities: dict[Name, CSIStorageCapacity] = attrs.field(factory=dict)
     volume_attachments: dict[str, VolumeAttachment] = attrs.field(factory=dict)
-    priority_classes: dict[str, PriorityClass] = attrs.field(factory=dict)
     namespaces: dict[str, Namespace] = attrs.field(factory=dict)
     resource_claims: dict[Name, ResourceClaim] = attrs.field(factory=dict)
     resource_claim_templates: dict[Name, ResourceClaimTemplate] = attrs.field(factory=dict)
@@ -181,7 +179,6 @@ KEPT: dict[type[Any], tuple[str, Reads]] = {
     CSIDriver: ("csi_drivers", Reads.STORAGE_CLASSES),
     CSIStorageCapacity: ("csi_storage_capacities", Reads.STORAGE_CLASSES),
     VolumeAttachment: ("volume_attachments", Reads.ATTACHMENTS),
-    PriorityClass: ("priority_classes", Reads.NAMESPACES),
     PodDisruptionBudget: ("pod_disruption_budgets", Reads.NAMESPACES),
     Namespace: ("namespaces", Reads.NAMESPACES),
     ResourceClaim: ("resource_claims", Reads.RESOURCES),

@@ -396,6 +396,7 @@ class PodSpec(msgspec.Struct, frozen=True, cache_hash=True):
     host_users: bool | None = None
     scheduling_group: str = ""
     resource_claims: tuple[PodResourceClaim, ...] = ()
+    runtime_class_name: str = ""
     in_use: RequestsInUse | None = None
     """No part of the API's spec; a release that reads resize status puts it there (``pod_view_1_36``)."""
 
@@ -560,6 +561,37 @@ class PriorityClass(msgspec.Struct, frozen=True):
     value: int = 0
     global_default: bool = False
     preemption_policy: str | None = None
+
+
+class RuntimeClass(msgspec.Struct, frozen=True):
+    """What a new pod gets that names it."""
+
+    metadata: ObjectMeta
+    overhead: ResourceList = NO_RESOURCES
+    node_selector: Labels = NO_LABELS
+    tolerations: tuple[Toleration, ...] = ()
+
+
+class LimitRangeItem(msgspec.Struct, frozen=True):
+    """Bounds of each container or pod (``type``), and what containers get that name no amount."""
+
+    type: str = ""
+    max: ResourceList = NO_RESOURCES
+    min: ResourceList = NO_RESOURCES
+    default: ResourceList = NO_RESOURCES
+    default_request: ResourceList = NO_RESOURCES
+    max_limit_request_ratio: ResourceList = NO_RESOURCES
+
+
+class LimitRange(msgspec.Struct, frozen=True):
+    """What new pods of its namespace may ask for."""
+
+    metadata: ObjectMeta
+    limits: tuple[LimitRangeItem, ...] = ()
+
+
+AdmissionObject = PriorityClass | RuntimeClass | LimitRange
+"""What the admission plugins of an API server read; schedulers do not."""
 
 
 class PodDisruptionBudget(msgspec.Struct, frozen=True):
@@ -940,6 +972,8 @@ ClusterObject = (
     | CSIStorageCapacity
     | VolumeAttachment
     | PriorityClass
+    | RuntimeClass
+    | LimitRange
     | PodDisruptionBudget
     | Namespace
     | ResourceClaim

@@ -18,7 +18,7 @@ import msgspec
 from clusterstate.errors import ConfigError, DecodeError, attempt, nearest
 from clusterstate.manifests.decode import Item, parse_json, split
 from clusterstate.manifests.fields import BY_ORIGIN, Strictness, describe
-from clusterstate.objects import KINDS, ClusterObject, Node, Pod, PriorityClass
+from clusterstate.objects import KINDS, AdmissionObject, ClusterObject, Node, Pod
 from kubescheduler.engine.spec_fields import ARGUMENTS
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.simulation.openb_trace import Trace, is_trace, read_inputs_of, read_trace_nodes
@@ -134,8 +134,8 @@ def _put(entries: list[Entry], positions: dict[Key, int], entry: Entry) -> None:
 
 def shared(now: Entries, before: Entries, after: Entries) -> tuple[dict[Key, Entry], list[Entry]] | None:
     """(key → the entry of ``after`` that is kept, the entries of ``now`` that have to be read). ``after`` is what
-    another release makes of ``before``. None: everything has to be read, as priority classes, which say the priority of
-    pods, are not the same."""
+    another release makes of ``before``. None: everything has to be read, as what admission plugins find is another.
+    """
     kept: dict[Key, Entry] = {}
     fresh: list[Entry] = []
     for entry in now:
@@ -144,8 +144,8 @@ def shared(now: Entries, before: Entries, after: Entries) -> tuple[dict[Key, Ent
             fresh.append(entry)
         else:
             kept[entry.key] = there
-    classes = [[entry for entry in entries if isinstance(entry.obj, PriorityClass)] for entries in (now, before)]
-    return (kept, fresh) if classes[0] == classes[1] else None
+    found = [[entry for entry in entries if isinstance(entry.obj, AdmissionObject)] for entries in (now, before)]
+    return (kept, fresh) if found[0] == found[1] else None
 
 
 KINDS_OF_GIVEN = "a file name, a manifest, YAML or JSON text, or an object"
@@ -266,7 +266,7 @@ def decoded(
     given: Given,
     release: str,
     *,
-    priority_classes: Iterable[PriorityClass] = (),
+    admitting: Iterable[AdmissionObject] = (),
     defaulting: bool = True,
     keep_manifests: bool = True,
     progress: Progress | None = None,
@@ -276,7 +276,7 @@ def decoded(
     decoding = decode_items(
         given.items,
         given.problems,
-        priority_classes=(*priority_classes, *(obj for obj in given.objects if isinstance(obj, PriorityClass))),
+        admitting=(*admitting, *(obj for obj in given.objects if isinstance(obj, AdmissionObject))),
         defaulting=defaulting,
         progress=progress,
         filling=release_named(release).filling,
@@ -347,8 +347,8 @@ class PodAsking(msgspec.Struct, frozen=True, eq=False):
     """The cluster's; they are looked through only for what needs them."""
     find: Callable[[str], Entry | None]
     """The pod of the cluster of that name, ``namespace/name`` or ``name`` in the namespace default."""
-    classes: Sequence[PriorityClass]
-    """The cluster's priority classes."""
+    admitting: Sequence[AdmissionObject]
+    """What admission plugins find in the cluster."""
     release: str
     """Whose API server fills in what manifests leave out."""
     defaulting: bool
@@ -399,7 +399,7 @@ class PodAsking(msgspec.Struct, frozen=True, eq=False):
             release=self.release,
             strictness=self.strictness,
             daemons=self.daemons,
-            classes=(*self.classes, *(obj for obj in accompanying if isinstance(obj, PriorityClass))),
+            admitting=(*self.admitting, *(obj for obj in accompanying if isinstance(obj, AdmissionObject))),
             needed=False,
         )
         pods = [obj for obj in given.objects if isinstance(obj, Pod)]

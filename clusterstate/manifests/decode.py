@@ -56,6 +56,8 @@ SECTIONS: dict[str, str] = {
     "csiStorageCapacities": "CSIStorageCapacity",
     "volumeAttachments": "VolumeAttachment",
     "priorityClasses": "PriorityClass",
+    "runtimeClasses": "RuntimeClass",
+    "limitRanges": "LimitRange",
     "podDisruptionBudgets": "PodDisruptionBudget",
     "namespaces": "Namespace",
     "resourceClaims": "ResourceClaim",
@@ -271,7 +273,7 @@ class PodDecoder:
         self._unread = unread or UnreadFields({}, drops=False)
         self._checks = checks
         self._reader = PodReader()
-        self._specs: dict[bytes, PodSpec] = {}
+        self._specs: dict[bytes | tuple[str, bytes], PodSpec] = {}
         self._images = SharedImages()
         self._nodes = NodeReader(self._reader.share)
 
@@ -296,25 +298,32 @@ class PodDecoder:
 
     def finish(self, read: ReadPod) -> Pod | None:
         """A pod that was read, with its spec and what its API server fills in; None when that has a fault."""
-        spec = self._specs.get(read.spec) or self._spec(read.spec)
+        spec = self._spec(read)
         if spec is None or (not read.metadata.uid and (self._unread.drops(spec) or names_label_keys(spec))):
             return None
         return read.pod(self._metadata(read.metadata), spec)
 
-    def _spec(self, text: bytes) -> PodSpec | None:
+    def _spec(self, read: ReadPod) -> PodSpec | None:
+        """That of each text; of pods that are new, once for each namespace, which admission goes by."""
+        meta = read.metadata
+        new = not (meta.uid or read.is_stored or read.node_name)
+        key = (meta.namespace, read.spec) if new else read.spec
+        found = self._specs.get(key)
+        if found is not None:
+            return found
         try:
-            found = self._new_spec(text)
+            found = self._new_spec(read.spec, {"metadata": {"namespace": meta.namespace}} if new else {})
         except (msgspec.MsgspecError, TypeError, UnicodeDecodeError, RecursionError):
             return None
-        return None if found is None else remember(self._specs, text, found)
+        return None if found is None else remember(self._specs, key, found)
 
-    def _new_spec(self, text: bytes) -> PodSpec | None:
+    def _new_spec(self, text: bytes, of_new: Manifest) -> PodSpec | None:
         spec = spec_of_text(text)
         if self._checks and refused_spec(spec, self._checks):
             return None
         if self._prepare is not None:
             try:
-                spec = self._prepare({"apiVersion": "v1", "kind": "Pod", "spec": spec})["spec"]
+                spec = self._prepare({"apiVersion": "v1", "kind": "Pod", **of_new, "spec": spec})["spec"]
             except DecodeError:
                 return None
         faults: list[str] = []
@@ -404,7 +413,7 @@ class Decoder:
     """Decodes objects one by one; what many share (pod specs, label sets, taints) becomes one object.
 
     keep_manifests: keep the manifest of every pod, not only of the pending ones. Nodes always keep theirs.
-    prepare: applied to each manifest first. For pods it is called once per distinct spec.
+    prepare: applied to each manifest first. For pods it is called once per distinct spec, of new ones per namespace.
     strictness: what comes of fields that the API does not have, and of values that it does not take.
     """
 

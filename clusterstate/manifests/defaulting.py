@@ -1,4 +1,4 @@
-"""What an API server fills in before it stores an object: defaults, and admission of pods.
+"""The defaults that an API server fills in before it stores an object.
 
 Manifest → manifest. Nothing is changed in place: what needs no change is returned as it is. What has
 the wrong type is left alone for decoding to report.
@@ -6,16 +6,15 @@ the wrong type is left alone for decoding to report.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 
-from clusterstate.errors import DecodeError, nearest
 from clusterstate.manifests.decode import Manifest
 from clusterstate.manifests.fields import Fields, is_stored
 from clusterstate.manifests.kinds import KINDS, PREFERRED, REQUIRED, SPEC
-from clusterstate.objects import EXACT_COUNT, NO_RESOURCES, PriorityClass
+from clusterstate.objects import EXACT_COUNT, NO_RESOURCES
 from clusterstate.quantity import format_quantity, quantity_or_none
 from clusterstate.usage import CPU, MEMORY, as_asked, as_limited, is_hugepage_resource, is_pod_level, pod_requests
 
@@ -41,12 +40,6 @@ def derived_uid(kind: str, namespace: Any, name: Any) -> str:
 DEFAULT_NAMESPACE = "default"
 DEFAULT_SCHEDULER = "default-scheduler"
 DEFAULT_POOL = "rbd"
-TOLERATION_SECONDS = 300
-TOLERATED = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
-"""Taints that every pod tolerates for ``TOLERATION_SECONDS``."""
-
-SYSTEM_CLASSES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
-"""Priority classes that every cluster has."""
 
 Change = Callable[[Any], Any]
 
@@ -54,26 +47,26 @@ Change = Callable[[Any], Any]
 # --- changing without changing in place ------------------------------------------------------
 
 
-def _with(data: Manifest, **changes: Any) -> Manifest:
+def with_values(data: Manifest, **changes: Any) -> Manifest:
     """``data`` with other values; itself when they are the ones it has."""
     changed = {key: value for key, value in changes.items() if value is not data.get(key)}
     return {**data, **changed} if changed else data
 
 
-def _at(data: Any, key: str, change: Change) -> Any:
+def at_key(data: Any, key: str, change: Change) -> Any:
     """``data`` with the object at ``key`` changed, if there is one."""
     if not isinstance(data, Mapping) or not isinstance(data.get(key), Mapping):
         return data
-    return _with(data, **{key: change(data[key])})
+    return with_values(data, **{key: change(data[key])})
 
 
-def _each(data: Any, key: str, change: Change) -> Any:
+def each_of(data: Any, key: str, change: Change) -> Any:
     """``data`` with every object in the list at ``key`` changed."""
     if not isinstance(data, Mapping) or not isinstance(data.get(key), list):
         return data
     items = data[key]
     changed = [change(item) if isinstance(item, Mapping) else item for item in items]
-    return _with(data, **{key: changed}) if any(a is not b for a, b in zip(changed, items, strict=True)) else data
+    return with_values(data, **{key: changed}) if any(a is not b for a, b in zip(changed, items, strict=True)) else data
 
 
 def _filled(data: Manifest, key: str, value: Any) -> Manifest:
@@ -99,7 +92,7 @@ def default_manifest(manifest: Manifest) -> Manifest:
         manifest = _volume(manifest)
     if kind == "Pod" and not is_stored(manifest):
         manifest = _with_label_keys(manifest)
-    return _changed(_at(manifest, "metadata", lambda meta: _metadata(kind, meta)), _BY_KIND)
+    return _changed(at_key(manifest, "metadata", lambda meta: _metadata(kind, meta)), _BY_KIND)
 
 
 def _volume(manifest: Manifest) -> Manifest:
@@ -113,7 +106,7 @@ def _changed(manifest: Manifest, changes: Mapping[str, tuple[str, Change]]) -> M
     """changes: kind → (the key of an object in it, the change of that)."""
     kind = manifest.get("kind")
     change = changes.get(kind) if isinstance(kind, str) else None
-    changed: Manifest = manifest if change is None else _at(manifest, *change)
+    changed: Manifest = manifest if change is None else at_key(manifest, *change)
     return changed
 
 
@@ -130,11 +123,11 @@ def _pod_spec(spec: Manifest) -> Any:
     spec = _filled(spec, "schedulerName", DEFAULT_SCHEDULER)
     for key in ("containers", "initContainers"):
         spec = _containers(spec, key, host)
-    return _pod_level(_each(spec, "volumes", _rbd))
+    return _pod_level(each_of(spec, "volumes", _rbd))
 
 
 def _containers(spec: Manifest, key: str, host: bool) -> Any:
-    return _each(spec, key, lambda c: _each(_at(c, "resources", _requests), "ports", lambda p: _port(p, host)))
+    return each_of(spec, key, lambda c: each_of(at_key(c, "resources", _requests), "ports", lambda p: _port(p, host)))
 
 
 def _requests(resources: Manifest) -> Manifest:
@@ -181,7 +174,7 @@ def _port(port: Manifest, host: bool) -> Manifest:
 
 
 def _rbd(data: Manifest) -> Any:
-    return _at(data, "rbd", lambda rbd: _filled(rbd, "pool", DEFAULT_POOL))
+    return at_key(data, "rbd", lambda rbd: _filled(rbd, "pool", DEFAULT_POOL))
 
 
 def _allocatable(status: Manifest) -> Manifest:
@@ -199,12 +192,12 @@ def _selector(spec: Manifest) -> Manifest:
 
 
 def _claim_spec(spec: Manifest) -> Any:
-    return _at(spec, "devices", lambda devices: _each(devices, "requests", _request))
+    return at_key(spec, "devices", lambda devices: each_of(devices, "requests", _request))
 
 
 def _request(request: Manifest) -> Any:
     """That of v1beta1 says itself how many."""
-    return _count(_each(_at(request, "exactly", _count), "firstAvailable", _count))
+    return _count(each_of(at_key(request, "exactly", _count), "firstAvailable", _count))
 
 
 def _count(ask: Manifest) -> Manifest:
@@ -214,8 +207,17 @@ def _count(ask: Manifest) -> Manifest:
     return {**ask, "count": 1} if none else ask
 
 
+def _limit(item: Manifest) -> Manifest:
+    """What bounds containers gives them amounts, too. Upstream: SetDefaults_LimitRangeItem."""
+    own = {key: _mapping(item.get(key)) for key in ("max", "min", "default", "defaultRequest")}
+    limits = {**own["max"], **own["default"]}
+    requests = {**own["min"], **limits, **own["defaultRequest"]}
+    changed = {key: new for key, new in (("default", limits), ("defaultRequest", requests)) if new != own[key]}
+    return with_values(item, **changed) if item.get("type") == "Container" else item
+
+
 def _pod_spec_1_4(spec: Manifest) -> Any:
-    return _each(_containers(spec, "containers", spec.get("hostNetwork") is True), "volumes", _rbd)
+    return each_of(_containers(spec, "containers", spec.get("hostNetwork") is True), "volumes", _rbd)
 
 
 _BY_KIND_1_4: dict[str, tuple[str, Change]] = {
@@ -227,8 +229,9 @@ _BY_KIND_1_4: dict[str, tuple[str, Change]] = {
 _BY_KIND: dict[str, tuple[str, Change]] = {
     **_BY_KIND_1_4,
     "Pod": ("spec", _pod_spec),
+    "LimitRange": ("spec", lambda spec: each_of(spec, "limits", _limit)),
     "ResourceClaim": ("spec", _claim_spec),
-    "ResourceClaimTemplate": ("spec", lambda spec: _at(spec, "spec", _claim_spec)),
+    "ResourceClaimTemplate": ("spec", lambda spec: at_key(spec, "spec", _claim_spec)),
 }
 
 
@@ -244,72 +247,11 @@ def named_manifest_1_4(manifest: Manifest) -> Manifest:
     """The same with a namespace and a uid."""
     kind = manifest.get("kind")
     if isinstance(kind, str) and kind in KINDS:
-        manifest = _at(manifest, "metadata", lambda meta: _metadata(kind, meta))
+        manifest = at_key(manifest, "metadata", lambda meta: _metadata(kind, meta))
     return default_manifest_1_4(manifest)
 
 
-# --- admission -------------------------------------------------------------------------------
-
-
-def global_default_of(classes: Iterable[PriorityClass]) -> PriorityClass | None:
-    """The class with ``globalDefault``; of several the one with the lowest value, as upstream takes it."""
-    return min((c for c in classes if c.global_default), key=lambda c: c.value, default=None)
-
-
-def admit_pod(
-    manifest: Manifest,
-    priority_classes: Mapping[str, int | PriorityClass],
-    global_default: PriorityClass | None = None,
-) -> Manifest:
-    """The pod with its priority and the two tolerations that every pod gets; other kinds as they are.
-
-    A pod that has a priority keeps it. Raises DecodeError for a priority class that does not exist.
-    Upstream: the admission plugins Priority and DefaultTolerationSeconds.
-    """
-    if manifest.get("kind") != "Pod" or not isinstance(manifest.get("spec"), Mapping):
-        return manifest
-    spec = _prioritised(manifest["spec"], priority_classes, global_default)
-    return _with(manifest, spec=_tolerant(spec))
-
-
-def _prioritised(
-    spec: Manifest, classes: Mapping[str, int | PriorityClass], global_default: PriorityClass | None
-) -> Manifest:
-    name = spec.get("priorityClassName")
-    if spec.get("priority") is not None or not isinstance(name, str | None):
-        return spec
-    found: int | PriorityClass | None = global_default
-    if name:
-        found = classes.get(name, SYSTEM_CLASSES.get(name))
-        if found is None:
-            raise DecodeError(f"spec.priorityClassName: {_unknown_class(name, classes)}")
-    if found is None or isinstance(found, int):
-        return {**spec, "priority": found or 0}
-    policy = {"preemptionPolicy": found.preemption_policy} if found.preemption_policy else {}
-    return {**policy, **spec, "priority": found.value, "priorityClassName": found.metadata.name}
-
-
-def _unknown_class(name: str, classes: Mapping[str, object]) -> str:
-    hint = nearest(name, [*classes, *SYSTEM_CLASSES]) or "; add the class to the cluster, or set spec.priority"
-    return f'there is no PriorityClass "{name}"{hint}'
-
-
-def _tolerant(spec: Manifest) -> Manifest:
-    tolerations = spec.get("tolerations")
-    if not isinstance(tolerations, list | None):
-        return spec
-    given = [t for t in tolerations or () if isinstance(t, Mapping)]
-    added = [_toleration(key) for key in TOLERATED if not any(_tolerates(t, key) for t in given)]
-    return {**spec, "tolerations": [*(tolerations or ()), *added]} if added else spec
-
-
-def _tolerates(toleration: Manifest, key: str) -> bool:
-    return toleration.get("key") in (key, None, "") and toleration.get("effect") in ("NoExecute", None, "")
-
-
-def _toleration(key: str) -> dict[str, Any]:
-    return {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": TOLERATION_SECONDS}
-
+# --- label keys ------------------------------------------------------------------------------
 
 OPERATORS = {"matchLabelKeys": "In", "mismatchLabelKeys": "NotIn"}
 
@@ -324,7 +266,7 @@ def _with_label_keys(manifest: Manifest) -> Manifest:
     if not isinstance(affinity, Mapping) or not isinstance(labels, Mapping) or not isinstance(spec, Mapping):
         return manifest
     changed = {kind: _group(affinity[kind], labels) for kind in ("podAffinity", "podAntiAffinity") if kind in affinity}
-    return _with(manifest, spec=_with(spec, affinity=_with(affinity, **changed)))
+    return with_values(manifest, spec=with_values(spec, affinity=with_values(affinity, **changed)))
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
@@ -333,8 +275,10 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 def _group(group: Any, labels: Mapping[str, Any]) -> Any:
     """podAffinity or podAntiAffinity with the selectors of its terms completed."""
-    out = _each(group, REQUIRED, lambda term: _completed(term, labels))
-    return _each(out, PREFERRED, lambda weighted: _at(weighted, "podAffinityTerm", lambda t: _completed(t, labels)))
+    out = each_of(group, REQUIRED, lambda term: _completed(term, labels))
+    return each_of(
+        out, PREFERRED, lambda weighted: at_key(weighted, "podAffinityTerm", lambda t: _completed(t, labels))
+    )
 
 
 def _completed(term: Any, labels: Mapping[str, Any]) -> Any:

@@ -267,6 +267,7 @@ SPEC = FieldTable(
     flag("hostUsers"),
     at("schedulingGroup", text("podGroupName", "scheduling_group"), dropped=True),
     each("resourceClaims", _RESOURCE_CLAIM),
+    text("runtimeClassName"),
 )
 
 CONDITION = FieldTable(o.PodCondition, word("type"), word("status"), word("reason"))
@@ -339,6 +340,18 @@ _SET_SPEC = at("spec", child("selector", LABEL_SELECTOR), integer("replicas", al
 PRIORITY_CLASS = FieldTable(
     o.PriorityClass, META, integer("value", always=True), flag("globalDefault"), word("preemptionPolicy")
 )
+RUNTIME_CLASS = FieldTable(
+    o.RuntimeClass,
+    META,
+    at("overhead", resources("podFixed", "overhead")),
+    at("scheduling", labels("nodeSelector"), each("tolerations", TOLERATION)),
+)
+_LIMIT = FieldTable(
+    o.LimitRangeItem,
+    word("type"),
+    *map(resources, ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")),
+)
+LIMIT_RANGE = FieldTable(o.LimitRange, META, at("spec", each("limits", _LIMIT)))
 _SOME_TIME = "1970-01-01T00:00:00Z"
 """When a pod's disruption began: not kept, but the API's map wants a value."""
 _DISRUPTED_PODS = own(
@@ -823,6 +836,8 @@ KINDS: dict[str, ManifestKind] = {
         ManifestKind(CSI_STORAGE_CAPACITY, _STORAGE),
         ManifestKind(VOLUME_ATTACHMENT, _STORAGE, namespaced=False),
         ManifestKind(PRIORITY_CLASS, ("scheduling.k8s.io",), namespaced=False),
+        ManifestKind(RUNTIME_CLASS, ("node.k8s.io",), namespaced=False),
+        ManifestKind(LIMIT_RANGE, _CORE),
         ManifestKind(POD_DISRUPTION_BUDGET, ("policy",)),
         ManifestKind(FieldTable(o.Namespace, META), _CORE, namespaced=False),
         ManifestKind(RESOURCE_CLAIM, _RESOURCE),

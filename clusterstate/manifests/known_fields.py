@@ -461,6 +461,12 @@ Namespace: metadata:ObjectMeta spec:NamespaceSpec status:NamespaceStatus
 NamespaceSpec: finalizers
 NamespaceStatus: conditions:Condition phase
 PriorityClass: description globalDefault metadata:ObjectMeta preemptionPolicy=Never|PreemptLowerPriority value
+RuntimeClass: handler metadata:ObjectMeta overhead:Overhead scheduling:Scheduling
+Overhead: podFixed
+Scheduling: nodeSelector tolerations:Toleration
+LimitRange: metadata:ObjectMeta spec:LimitRangeSpec
+LimitRangeSpec: limits:LimitRangeItem
+LimitRangeItem: default defaultRequest max maxLimitRequestRatio min type
 PodDisruptionBudget: metadata:ObjectMeta spec:PodDisruptionBudgetSpec status:PodDisruptionBudgetStatus
 PodDisruptionBudgetSpec: maxUnavailable minAvailable selector:LabelSelector
   unhealthyPodEvictionPolicy=IfHealthyBudget|AlwaysAllow

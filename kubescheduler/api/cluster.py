@@ -15,7 +15,7 @@ from clusterstate.cluster_objects import KEPT, ClusterObjects
 from clusterstate.errors import ConfigError, DecodeError
 from clusterstate.manifests.decode import Item
 from clusterstate.manifests.fields import Judgement, Strictness, strictness_of
-from clusterstate.objects import ClusterObject, Node, Pod, PodDisruptionBudget, PriorityClass
+from clusterstate.objects import AdmissionObject, ClusterObject, Node, Pod, PodDisruptionBudget
 from kubescheduler import manifest_builders
 from kubescheduler.core.results import CopiedAsItself
 from kubescheduler.engine.spec import filled_cache
@@ -97,11 +97,11 @@ class Cluster(CopiedAsItself):
         self._keeps_manifests = True
         self._entries = Entries()
         self._notes: tuple[str, ...] = ()
-        self._classes: tuple[PriorityClass, ...] = ()
+        self._admitting: tuple[AdmissionObject, ...] = ()
         self._daemon_sets: tuple[Item, ...] = ()
         if things:
             filled = self.add(*things)
-            self._entries, self._notes, self._classes = filled._entries, filled._notes, filled._classes
+            self._entries, self._notes, self._admitting = filled._entries, filled._notes, filled._admitting
             self._daemon_sets = filled._daemon_sets
 
     @classmethod
@@ -233,9 +233,9 @@ class Cluster(CopiedAsItself):
     def add(self, *things: Any) -> Self:
         """With more objects: file names, kubectl's JSON or YAML as text, manifests, objects, one or several.
 
-        An object other than a node or pod takes the place of one with its name. Priority classes have to be there
-        before the pods that name them, or come with them. Raises DecodeError with every fault; a node or pod that is
-        there already is one, and a pod that runs on a node that is not.
+        An object other than a node or pod takes the place of one with its name. What admission reads
+        (PriorityClass, RuntimeClass, LimitRange) has to be there before the pods, or come with them. Raises DecodeError
+        with every fault; a node or pod that is there already is one, and a pod that runs on a node that is not.
 
         >>> service = {"kind": "Service", "metadata": {"name": "web"}, "spec": {"selector": {"app": "web"}}}
         >>> Cluster().add(service)
@@ -289,7 +289,7 @@ class Cluster(CopiedAsItself):
         common = None if like is None else shared(self._entries, like[0]._entries, like[1]._entries)
         if like is None or common is None:
             return fresh._with(given_again(self._entries))
-        fresh._classes = like[1]._classes
+        fresh._admitting = like[1]._admitting
         kept, changed = common
         read, notes = fresh._decoded(given_again(changed))
         by_key = kept | {entry.key: entry for entry in read}
@@ -509,11 +509,11 @@ class Cluster(CopiedAsItself):
     ) -> list[Pod]:
         """The pods to decide: names of pods of the cluster, file names, manifests, texts, objects, one or several.
 
-        They are filled in as the release does it, with the cluster's priority classes; those of a controller (a
-        Deployment, Job, DaemonSet …) are made by its template. What else is given, a Service say, is read and passed
-        over here. what: their name in errors. validate: what fields that nobody knows are, by default as for the
-        cluster. notice: is called with what was left out and, for ``"warn"``, with such fields; by default these are
-        warnings of Python's. Raises DecodeError with every fault; a pod that runs in the cluster already is one.
+        They are filled in as the release does it, by what admission reads in the cluster (see ``add``); those of a
+        controller (a Deployment, Job, DaemonSet …) are made by its template. What else is given, a Service say, is read
+        and passed over here. what: their name in errors. validate: what fields that nobody knows are, by default as for
+        the cluster. notice: is called with what was left out and, for ``"warn"``, with such fields; by default that is
+        a warning of Python's. Raises DecodeError with every fault; a pod that runs in the cluster already is one.
 
         >>> Cluster().pods_from({"metadata": {"name": "web"}, "spec": {}})[0].key
         'default/web'
@@ -547,8 +547,8 @@ class Cluster(CopiedAsItself):
 
     def asking(self, strictness: Strictness, daemons: DaemonController | None, *, running: bool) -> PodAsking:
         """What reads the pods to decide; see ``to_place``."""
-        find, classes = partial(self._find, "Pod"), self._classes
-        return PodAsking(self, find, classes, self._release, self._defaulting, strictness, daemons, running)
+        find, admitting = partial(self._find, "Pod"), self._admitting
+        return PodAsking(self, find, admitting, self._release, self._defaulting, strictness, daemons, running)
 
     # --- inside ------------------------------------------------------------------------------
 
@@ -634,7 +634,7 @@ class Cluster(CopiedAsItself):
         return decoded(
             given,
             self._release,
-            priority_classes=self._classes,
+            admitting=self._admitting,
             defaulting=self._defaulting,
             keep_manifests=self._keeps_manifests,
             progress=progress,
@@ -642,12 +642,13 @@ class Cluster(CopiedAsItself):
         )
 
     def _of(self, entries: Entries, notes: Sequence[str] = (), new: Iterable[Entry] = ()) -> Self:
-        """A cluster of these entries; of the new ones the priority classes are noted."""
+        """A cluster of these entries; of the new ones those of admission are noted."""
         out = type(self).__new__(type(self))
         out._release, out._defaulting, out._keeps_manifests = self._release, self._defaulting, self._keeps_manifests
         out._strictness, out._daemon_sets = self._strictness, self._daemon_sets
         out._entries, out._notes = entries, tuple(dict.fromkeys((*self._notes, *notes)))
-        out._classes = (*self._classes, *(entry.obj for entry in new if isinstance(entry.obj, PriorityClass)))
+        admitting = (entry.obj for entry in new if isinstance(entry.obj, AdmissionObject))
+        out._admitting = (*self._admitting, *admitting)
         return out
 
     def _changed(self, changes: Mapping[Key, Edit | None]) -> Self:
@@ -660,7 +661,7 @@ class Cluster(CopiedAsItself):
         fresh, _ = decoded(
             Given(list(edited.values())),
             self._release,
-            priority_classes=self._classes,
+            admitting=self._admitting,
             defaulting=self._defaulting,
             keep_manifests=self._keeps_manifests,
         )

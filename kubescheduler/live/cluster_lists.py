@@ -65,6 +65,8 @@ LISTED_KINDS = (
     ListedKind("CSIStorageCapacity", "csistoragecapacities", _STORAGE),
     ListedKind("VolumeAttachment", "volumeattachments", _STORAGE),
     ListedKind("PriorityClass", "priorityclasses", ("/apis/scheduling.k8s.io/v1", "/apis/scheduling.k8s.io/v1beta1")),
+    ListedKind("RuntimeClass", "runtimeclasses", ("/apis/node.k8s.io/v1", "/apis/node.k8s.io/v1beta1")),
+    ListedKind("LimitRange", "limitranges"),
     ListedKind("PodDisruptionBudget", "poddisruptionbudgets", ("/apis/policy/v1", "/apis/policy/v1beta1")),
     ListedKind("DeviceClass", "deviceclasses", _RESOURCE),
     ListedKind("ResourceClaim", "resourceclaims", _RESOURCE),

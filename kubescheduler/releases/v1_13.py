@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from clusterstate.hypothetical import by_priority
+from clusterstate.manifests.admission import admission_1_13
 from clusterstate.manifests.api_checks import CHECKS_1_16
 from clusterstate.manifests.defaulting import default_manifest
 from clusterstate.manifests.fields import Accepted
@@ -36,7 +37,7 @@ from kubescheduler.releases.daemon_controllers import DaemonController, bound_by
 from kubescheduler.releases.gate_history import gates_elsewhere
 from kubescheduler.releases.recorded_processes import flags_1_16, live_1_16
 from kubescheduler.releases.release import LegacyLoop, Release
-from kubescheduler.sources.cluster_input import Filling, admission
+from kubescheduler.sources.cluster_input import Filling
 from predicates.node_identity import pod_match_node_selector
 from predicates.taints import pod_tolerates_node_taints
 
@@ -249,7 +250,7 @@ RELEASE: Release = replace(
     summary="volumes are bound once a node is chosen",
     gates=GATES,
     view=view,
-    filling=Filling(partial(admission, default_manifest), default_manifest),
+    filling=Filling(admission_1_13, default_manifest),
     daemons=DaemonController(passing(pod_match_node_selector, pod_tolerates_node_taints), tolerant, bound_by_affinity),
     accepted=accepted,
     wire=WIRE,

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from clusterstate.manifests.admission import admission_1_16
+from clusterstate.manifests.defaulting import default_manifest
 from clusterstate.podinfo import ReleaseView
 from clusterstate.usage import account_1_16_with_overhead
 from clusterstate.volumes.csi_migration import MIGRATING_GATES
@@ -17,6 +19,7 @@ from kubescheduler.core.selection import ReservoirTie
 from kubescheduler.releases import edits, v1_13, v1_15
 from kubescheduler.releases.edits import after, change
 from kubescheduler.releases.release import ChangeKind
+from kubescheduler.sources.cluster_input import Filling
 from predicates.csi_volumes import CSI_VOLUMES
 from predicates.volume_counts import VOLUME_COUNTS
 from priorities.capacity_ratio import CAPACITY_RATIO, capacity_ratio_factory
@@ -126,4 +129,5 @@ RELEASE = after(
     CHANGES,
     version="1.16.6",
     summary="limits of CSI volumes come from CSINode",
+    filling=Filling(admission_1_16, default_manifest),
 )

@@ -10,7 +10,7 @@ import msgspec
 from clusterstate.errors import DecodeError, attempt
 from clusterstate.manifests.decode import Item
 from clusterstate.manifests.fields import STRICT, Strictness
-from clusterstate.objects import ClusterObject, Pod, PriorityClass
+from clusterstate.objects import AdmissionObject, ClusterObject, Pod
 from kubescheduler.releases.daemon_controllers import DaemonController
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.releases.names import DEFAULT_RELEASE
@@ -92,8 +92,8 @@ def read_pods_to_place(
 ) -> PodsToPlace:
     """The pods of manifests, of controllers with a pod template, and of traces, and what the files hold besides.
 
-    cluster: where they come to; its priority classes and nodes count; None when it cannot be read. strictness: as for
-    ``clusterstate.manifests.decode.Decoder``. daemons: as for ``read_workload``. needed: that there
+    cluster: where they come to; what admission plugins find there, and nodes count; None when it cannot be read.
+    strictness: as for ``clusterstate.manifests.decode.Decoder``. daemons: as for ``read_workload``. needed: that there
     is no pod is a fault. Pods may run in the cluster already. Raises DecodeError with every fault; files with the nodes
     that the cluster does not have are one.
     """
@@ -123,20 +123,21 @@ def pods_in(  # noqa: PLR0913
     release: str = DEFAULT_RELEASE,
     strictness: Strictness = STRICT,
     daemons: DaemonController | None = None,
-    classes: Iterable[PriorityClass] | None = None,
+    admitting: Iterable[AdmissionObject] | None = None,
     needed: bool = True,
 ) -> PodsToPlace:
     """The pods of items that were read before and of traces; see ``read_pods_to_place``.
 
-    problems: what is known to be wrong already. name: of all, in errors. classes: the cluster's, where they are known;
-    the cluster is then looked through only for what needs it. needed: that there is no pod is a fault.
+    problems: what is known to be wrong already. name: of all, in errors. admitting: what admission plugins find in the
+    cluster, where it is known; that is
+    then looked through only for what needs it. needed: that there is no pod is a fault.
     """
     controllers = [item for item in items if _makes_pods(item)]
     written = [item for item in items if not _makes_pods(item)]
     of_release = release_named(release)
-    if classes is None:
-        classes = [obj for obj in cluster or () if isinstance(obj, PriorityClass)]
-    found = decode_pods(written, problems, classes, of_release.filling if defaulting else None, strictness)
+    if admitting is None:
+        admitting = [obj for obj in cluster or () if isinstance(obj, AdmissionObject)]
+    found = decode_pods(written, problems, admitting, of_release.filling if defaulting else None, strictness)
     both = list(zip(found.objects, found.items, strict=True))
     accompanying: list[ReadObject] = [(obj, item) for obj, item in both if not isinstance(obj, Pod)]
     if defaulting:

@@ -21,7 +21,7 @@ from clusterstate.manifests.decode import (
     placed,
 )
 from clusterstate.manifests.fields import BY_ORIGIN, LENIENT, STRICT, Strictness
-from clusterstate.objects import ClusterObject, Node, Pod, PriorityClass
+from clusterstate.objects import AdmissionObject, ClusterObject, Node, Pod
 from kubescheduler.releases.daemon_controllers import DaemonController
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.releases.names import DEFAULT_RELEASE
@@ -57,7 +57,7 @@ class Times(msgspec.Struct, frozen=True):
 
 
 class WorkloadReader:
-    """One pass over items: first everything but pods, then pods with the priority classes found."""
+    """One pass over items: first everything but pods, then pods by what admission plugins find."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class WorkloadReader:
         running: a pod that is written with a node of the cluster or the workload, and has not finished, has it."""
         self._items = [(item, _manifest(item)) for item in items]
         self._cluster = cluster
-        self._classes = {cls.metadata.name: cls for cls in cluster if isinstance(cls, PriorityClass)}
+        self._admitting = [obj for obj in cluster if isinstance(obj, AdmissionObject)]
         self._release, self._filling = release, release.filling
         self._daemons = DaemonSets(release, daemons or release.daemons)
         self._defaulting = defaulting
@@ -122,8 +122,8 @@ class WorkloadReader:
                 self._add(decoder, Item(item.source, manifest, item.place, notes=item.notes))
         if self._defaulting:
             self._objects += met_claims(self._objects, lambda: [*self._cluster, *self._objects], self._release)
-        self._classes |= {obj.metadata.name: obj for obj in self._objects if isinstance(obj, PriorityClass)}
-        admitted = self._filling.pods(self._classes)
+        self._admitting += (obj for obj in self._objects if isinstance(obj, AdmissionObject))
+        admitted = self._filling.pods(self._admitting)
         prepare = admitted if self._defaulting else None
         pods = Decoder(keep_manifests=True, prepare=prepare, strictness=self._strictness)
         for item, manifest in self._items:
@@ -258,7 +258,7 @@ class WorkloadReader:
         """Adds the pods of a trace in CSV. Raises DecodeError with every fault."""
         path, rows = trace.name, read_trace_pods(trace)
         start = min((row.created for row in rows), default=0.0)
-        decoder = Decoder(keep_manifests=True, prepare=self._filling.pods(self._classes))
+        decoder = Decoder(keep_manifests=True, prepare=self._filling.pods(self._admitting))
         shapes: dict[Any, Pod] = {}
         for row in rows:
             pod = shapes.get(row.shape)

@@ -12,10 +12,9 @@ from typing import Any
 import msgspec
 
 from clusterstate.errors import DecodeError, nearest
-from clusterstate.manifests.decode import Decoder, Item, Manifest, Prepare, UnknownKindError, notes_on
-from clusterstate.manifests.defaulting import admit_pod, global_default_of
+from clusterstate.manifests.decode import Decoder, Item, Prepare, UnknownKindError, notes_on
 from clusterstate.manifests.fields import BY_ORIGIN, Strictness
-from clusterstate.objects import ClusterObject, Node, Pod, PriorityClass
+from clusterstate.objects import AdmissionObject, ClusterObject, Node, Pod
 
 Progress = Callable[[int, int], None]
 """Called with (objects decoded, objects in all)."""
@@ -40,20 +39,10 @@ class ClusterInput(msgspec.Struct, frozen=True):
         return zip(self.sources, self.objects, strict=True)
 
 
-def admission(defaults: Prepare, classes: Mapping[str, PriorityClass]) -> Prepare:
-    """What becomes of a pod: the defaults, then what the Priority admission plugin fills in."""
-    global_default = global_default_of(classes.values())
-
-    def prepare(manifest: Manifest) -> Manifest:
-        return admit_pod(defaults(manifest), classes, global_default)
-
-    return prepare
-
-
 class Filling(msgspec.Struct, frozen=True):
-    """What a release's API server fills in: in pods, by the priority classes there are, and in everything else."""
+    """What a release's API server fills in: in pods, by what its admission plugins find, and in everything else."""
 
-    pods: Callable[[Mapping[str, PriorityClass]], Prepare]
+    pods: Callable[[Iterable[AdmissionObject]], Prepare]
     others: Prepare
 
 
@@ -61,7 +50,7 @@ def decode_items(
     items: list[Item],
     problems: list[str],
     *,
-    priority_classes: Iterable[PriorityClass] = (),
+    admitting: Iterable[AdmissionObject] = (),
     defaulting: bool = True,
     progress: Progress | None = None,
     filling: Filling,
@@ -70,19 +59,19 @@ def decode_items(
     """The objects of items that were read before, with ``items`` filled.
 
     problems: what is known to be wrong with the input; it is among the faults of the DecodeError.
-    priority_classes: those of the cluster that the items come to. defaulting: fill in what an API server with
-    ``filling`` would, with the priority classes of the same input. strictness: as for
+    admitting: what admission plugins find in the cluster that the items come to. defaulting: fill in what an API server
+    with ``filling`` would, by such objects of the same input too. strictness: as for
     ``clusterstate.manifests.decode.Decoder``. Raises one DecodeError with every fault of every file; a node or pod that
     is there twice is one.
     """
     with no_collection():
         reading = _Reading(items, filling if defaulting else None, False, progress, problems, strictness)
-        return _decoded(reading, problems, priority_classes)
+        return _decoded(reading, problems, admitting)
 
 
-def _decoded(reading: _Reading, problems: list[str], classes: Iterable[PriorityClass]) -> ClusterInput:
+def _decoded(reading: _Reading, problems: list[str], admitting: Iterable[AdmissionObject]) -> ClusterInput:
     before = len(problems)
-    found = msgspec.structs.replace(reading.run(classes), items=reading.decoded())
+    found = msgspec.structs.replace(reading.run(admitting), items=reading.decoded())
     faulty = len(problems) > before
     problems += duplicate_problems(found.with_sources())
     if faulty and not before:
@@ -109,7 +98,7 @@ def no_collection() -> Iterator[None]:
 def decode_pods(
     items: Sequence[Item],
     problems: list[str],
-    priority_classes: Iterable[PriorityClass],
+    admitting: Iterable[AdmissionObject],
     filling: Filling | None,
     strictness: Strictness,
     *,
@@ -121,7 +110,7 @@ def decode_pods(
     filling: None takes manifests as they are.
     """
     reading = _Reading(items, filling, keep_manifests, None, problems, strictness)
-    found = msgspec.structs.replace(reading.run(priority_classes), items=reading.decoded())
+    found = msgspec.structs.replace(reading.run(admitting), items=reading.decoded())
     problems += duplicate_problems((s, obj) for s, obj in found.with_sources() if isinstance(obj, Pod))
     return found
 
@@ -158,7 +147,7 @@ def _has_nodes(objects: Iterable[ClusterObject]) -> bool:
 
 
 class _Reading:
-    """One pass over items: first everything but pods, then pods with the priority classes found."""
+    """One pass over items: first everything but pods, then pods by what admission plugins find."""
 
     def __init__(
         self,
@@ -182,14 +171,13 @@ class _Reading:
         self.no_clusters: list[str] = []
         """What to say of configurations of a scheduler where nodes are missing."""
 
-    def run(self, classes: Iterable[PriorityClass]) -> ClusterInput:
+    def run(self, admitting: Iterable[AdmissionObject]) -> ClusterInput:
         pods = [item.read is not None or kind_of(item) == "Pod" for item in self._items]
         filling = self._filling
         first = self._decoder(None if filling is None else filling.others)
         self._decode(first, (i for i, pod in enumerate(pods) if not pod))
-        own = (obj for obj in self._found if isinstance(obj, PriorityClass))
-        by_name = {cls.metadata.name: cls for cls in (*classes, *own)}
-        admitted = self._decoder(None if filling is None else filling.pods(by_name))
+        own = (obj for obj in self._found if isinstance(obj, AdmissionObject))
+        admitted = self._decoder(None if filling is None else filling.pods((*admitting, *own)))
         self._decode(admitted, (i for i, pod in enumerate(pods) if pod))
         if self._progress is not None:
             self._progress(self._done, len(self._items))

@@ -1,4 +1,4 @@
-"""Defaults and admission."""
+"""Defaults."""
 
 from __future__ import annotations
 
@@ -11,30 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterstate.errors import DecodeError
 from clusterstate.manifests.defaulting import (
-    admit_pod,
     default_manifest,
     derived_uid,
-    global_default_of,
 )
 from clusterstate.manifests.kinds import PREFERRED, REQUIRED, encode_object
-from clusterstate.objects import ObjectMeta, PriorityClass
 from tests.support.strategies import EVERY_KIND
 
 Manifest = Mapping[str, Any]
 
 META = {"name": "a", "namespace": "default", "uid": "u"}
-CLASSES: dict[str, int | PriorityClass] = {"high": PriorityClass(ObjectMeta("high"), 1000), "low": 5}
-DEFAULT = PriorityClass(ObjectMeta("usual"), 7, global_default=True, preemption_policy="Never")
-
-NOT_READY = {
-    "key": "node.kubernetes.io/not-ready",
-    "operator": "Exists",
-    "effect": "NoExecute",
-    "tolerationSeconds": 300,
-}
-UNREACHABLE = {**NOT_READY, "key": "node.kubernetes.io/unreachable"}
 
 
 def pod(**spec: Any) -> dict[str, Any]:
@@ -155,96 +141,12 @@ def test_identity() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("spec", "default", "expected"),
-    [
-        ({"priorityClassName": "high"}, None, {"priority": 1000, "priorityClassName": "high"}),
-        ({"priorityClassName": "low"}, DEFAULT, {"priority": 5, "priorityClassName": "low"}),
-        (
-            {"priorityClassName": "system-node-critical"},
-            None,
-            {"priority": 2_000_001_000, "priorityClassName": "system-node-critical"},
-        ),
-        (
-            {"priorityClassName": "system-cluster-critical"},
-            None,
-            {"priority": 2_000_000_000, "priorityClassName": "system-cluster-critical"},
-        ),
-        ({}, None, {"priority": 0}),
-        ({}, DEFAULT, {"priority": 7, "priorityClassName": "usual", "preemptionPolicy": "Never"}),
-        ({"priority": 3, "priorityClassName": "gone"}, DEFAULT, {"priority": 3, "priorityClassName": "gone"}),
-    ],
-    ids=["class", "number", "node-critical", "cluster-critical", "none", "global default", "already admitted"],
-)
-def test_priority(spec: Any, default: PriorityClass | None, expected: Any) -> None:
-    """The priority of the named class, of the global default, or 0."""
-    found = unchanged(lambda manifest: admit_pod(manifest, CLASSES, default), pod(**spec))
-    assert {key: value for key, value in found["spec"].items() if key.startswith("pr")} == expected
-
-
-@pytest.mark.parametrize(
-    ("name", "hint"), [("hihg", "did you mean high?"), ("xyz", "add the class to the cluster, or set spec.priority")]
-)
-def test_unknown_priority_class(name: str, hint: str) -> None:
-    """A class that does not exist is a fault with its path."""
-    with pytest.raises(DecodeError) as caught:
-        admit_pod(pod(priorityClassName=name), CLASSES)
-    assert caught.value.problems == (f'spec.priorityClassName: there is no PriorityClass "{name}"; {hint}',)
-
-
-def test_global_default() -> None:
-    """The lowest of several global defaults counts."""
-    higher = PriorityClass(ObjectMeta("higher"), 9, global_default=True)
-    assert global_default_of([higher, DEFAULT, PriorityClass(ObjectMeta("x"), 1)]) is DEFAULT
-    assert global_default_of([PriorityClass(ObjectMeta("x"), 1)]) is None
-
-
-@pytest.mark.parametrize(
-    ("tolerations", "added"),
-    [
-        (None, [NOT_READY, UNREACHABLE]),
-        ([{"key": "x", "operator": "Exists"}], [NOT_READY, UNREACHABLE]),
-        ([{"operator": "Exists"}], []),
-        ([{"operator": "Exists", "effect": "NoExecute"}], []),
-        ([{"operator": "Exists", "effect": "NoSchedule"}], [NOT_READY, UNREACHABLE]),
-        ([{"key": "node.kubernetes.io/not-ready"}], [UNREACHABLE]),
-        ([{"key": "node.kubernetes.io/unreachable", "effect": "NoExecute", "tolerationSeconds": 1}], [NOT_READY]),
-        ([{"key": "node.kubernetes.io/unreachable", "effect": "NoSchedule"}], [NOT_READY, UNREACHABLE]),
-    ],
-)
-def test_tolerations(tolerations: Any, added: Any) -> None:
-    """The two tolerations are added unless the pod has such ones."""
-    found = unchanged(lambda manifest: admit_pod(manifest, {}), pod(tolerations=tolerations))
-    assert found["spec"].get("tolerations") == (tolerations or []) + added
-
-
-def test_admission_leaves_others_alone() -> None:
-    """Other kinds and admitted pods come back as they are."""
-    for manifest in (
-        {"kind": "Node", "metadata": META},
-        {"kind": "Pod", "metadata": META},
-        pod(priority=0, tolerations=[NOT_READY, UNREACHABLE]),
-        pod(priority=0, tolerations=5),
-        pod(priorityClassName=5, tolerations=[{"operator": "Exists"}]),
-    ):
-        assert admit_pod(manifest, CLASSES, DEFAULT) is manifest
-
-
 @pytest.mark.parametrize("kind", EVERY_KIND)
 @given(data=st.data())
 def test_defaulting_twice_is_once(kind: str, data: st.DataObject) -> None:
     """What has its defaults comes back as it is."""
     once = unchanged(default_manifest, encode_object(data.draw(EVERY_KIND[kind])))
     assert default_manifest(once) is once
-
-
-@given(data=st.data())
-def test_admission_twice_is_once(data: st.DataObject) -> None:
-    """An admitted pod comes back as it is."""
-    manifest = encode_object(data.draw(EVERY_KIND["Pod"]))
-    manifest["spec"]["priorityClassName"] = data.draw(st.sampled_from([None, "", "high", "low"]))
-    once = unchanged(lambda m: admit_pod(m, CLASSES, DEFAULT), manifest)
-    assert admit_pod(once, CLASSES, DEFAULT) is once
 
 
 def bare_pod(group: dict[str, Any], labels: dict[str, str] | None = None) -> dict[str, Any]:

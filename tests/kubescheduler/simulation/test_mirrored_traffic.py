@@ -356,7 +356,7 @@ def test_the_kinds_are_all_that_a_scheduler_keeps() -> None:
     """Of what a cache keeps, only what an API server does not have, or no release reads, is not watched."""
     kept = {kind.__name__ for kind in KEPT}
     assert set(OTHERS) <= kept
-    assert kept - set(OTHERS) == {"PriorityClass", "ResourceClaimTemplate", "PendingAllocation", "PodGroup"}
+    assert kept - set(OTHERS) == {"ResourceClaimTemplate", "PendingAllocation", "PodGroup"}
 
 
 # --- what a scheduler chose -----------------------------------------------------------------------------
