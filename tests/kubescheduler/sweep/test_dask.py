@@ -98,13 +98,7 @@ def test_a_scheduler_that_is_not_there(monkeypatch: pytest.MonkeyPatch, cases: l
 
 def test_a_scheduler_that_goes_away(cases: list[Case]) -> None:
     """Without its scheduler a sweep ends with advice."""
-    config = {"distributed.comm.timeouts.connect": "0.1s"}
-    import dask.config
-
-    with (
-        dask.config.set(config),
-        distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as local,
-    ):
+    with distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as local:
         outcomes = run_on_dask(cases, local.scheduler_address)
         next(outcomes)
         local.close()

@@ -330,29 +330,22 @@ def test_what_cannot_be_started(tmp_path: Path, release: str, flags: tuple[str, 
         assert "Traceback" not in process.text()
 
 
-QUICK_LEASE: dict[str, Any] = {
-    "lease_duration_ns": 2 * SECOND,
-    "renew_deadline_ns": SECOND,
-    "retry_period_ns": SECOND // 4,
-}
-
-
 @pytest.mark.parametrize("release", ["1.20", "1.36"])
 def test_what_the_leader_before_bound_is_known_first(api_server: FrontServer, release: str) -> None:
     """A pod that nobody told of holds the only place: the new leader, whose watch hangs, does not give it away."""
-    held = {"holderIdentity": "other", "leaseDurationSeconds": 2, "leaseTransitions": 1}
+    held = {"holderIdentity": "", "leaseDurationSeconds": 1, "leaseTransitions": 1}
     lease = {"metadata": {"name": "kube-scheduler", "namespace": "kube-system"}, "spec": held}
     api_server.storage.create(LEASES, "kube-system", lease)
     prepared: list[bool] = []
 
     async def keep(request: Any) -> Any:
-        """The lock is the other's until everything is prepared, however long that takes."""
+        """Nobody gets the lock that was given back until everything is prepared, however long that takes."""
         if prepared or request.method != "PUT" or "/leases/" not in request.path:
             return None
         return web.json_response(StatusError(409, "Conflict", "taken").document, status=409)
 
     api_server.faults.append(keep)
-    with running(api_server, release, leader_elect=True, **QUICK_LEASE) as cluster:
+    with running(api_server, release, leader_elect=True, retry_period_ns=SECOND // 4) as cluster:
         cluster.make(NODES, a_node("n", cpu="1"))
         cluster.make(PODS, a_pod("waits", cpu="800m"))
         cluster.until(lambda: bool(watches(api_server)))
