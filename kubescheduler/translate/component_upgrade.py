@@ -24,8 +24,9 @@ from kubescheduler.translate.nearest_profile import IN_TREE_LIMITS
 from kubescheduler.translate.policy_entries import LIST, SYSTEM
 from kubescheduler.translate.policy_source import profile_emphasis
 from kubescheduler.translate.process_upgrade import settings_for, target_process, with_settings
-from kubescheduler.translate.profile_upgrade import LEAST_PLUGIN, OldProfile, upgraded_profile
+from kubescheduler.translate.profile_upgrade import FULLNESS, LEAST_PLUGIN, SELECTOR, OldProfile, upgraded_profile
 from kubescheduler.translate.translation_model import (
+    FORMULAS,
     Emphasis,
     Note,
     NoteKind,
@@ -34,6 +35,7 @@ from kubescheduler.translate.translation_model import (
     WithOrigin,
     default_weights,
     format_of,
+    formula_notes,
     gone_since,
     grouped,
     later,
@@ -169,6 +171,8 @@ def upgraded(
         said, more = upgraded_profile(old)
         profiles.append({"schedulerName": _name(profile, at), **said})
         notes += more
+    ran = _config_before(document, before)
+    notes += _formula_notes(ran, release, to)
     head = f"as {version.rpartition('/')[2]} has it"
     top: dict[str, Any] = {
         "apiVersion": WithOrigin(form.native, f"the version that {to} reads"),
@@ -188,7 +192,7 @@ def upgraded(
     )
     settings = settings_for(target_process(to), settings_said(document, before), lambda key: key)
     result = with_settings(translation, settings)
-    result = with_shares(result, _emphases_before(document, before), _checked(result, name))
+    result = with_shares(result, emphases(ran), _checked(result, name))
     result = msgspec.structs.replace(result, notes=grouped((*result.notes, *emphasis_notes(result))))
     if keep_emphasis:
         old_shares = [shares.before for shares in result.shares]
@@ -205,10 +209,18 @@ def settings_said(document: Mapping[str, Any], before: Release) -> dict[str, Any
     return said
 
 
-def _emphases_before(document: Mapping[str, Any], before: Release) -> list[Emphasis]:
-    """Of each profile, in the release that reads the document."""
+def _config_before(document: Mapping[str, Any], before: Release) -> SchedulerConfig:
+    """What the release that reads the document makes of it."""
     form = before.framework_rules.component
-    return emphases(component_config_from(document, form, all_problems=False, points=_points(document, form)))
+    return component_config_from(document, form, all_problems=False, points=_points(document, form))
+
+
+def _formula_notes(ran: SchedulerConfig, release: str, to: str) -> Iterator[Note]:
+    """How the plugins that score in some profile do so otherwise in the target."""
+    for profile in ran.profiles:
+        scores = {plugin.name for plugin in profile.plugins.get(Point.SCORE, ())} - {*FULLNESS}
+        for name in (name for name in FORMULAS if name in scores):
+            yield from formula_notes(name, name, release, to, system=SELECTOR not in scores)
 
 
 def _name(profile: Any, at: int) -> WithOrigin:

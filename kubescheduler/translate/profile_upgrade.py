@@ -47,13 +47,11 @@ from kubescheduler.translate.policy_entries import (
 from kubescheduler.translate.translation_model import (
     AVOID_PODS,
     AVOID_PODS_ADVICE,
-    FORMULAS,
     IN_TREE_ADVICE,
     RESOURCE_LIMITS,
     Note,
     NoteKind,
     WithOrigin,
-    formula_notes,
     gone_since,
     note,
 )
@@ -255,9 +253,6 @@ def upgraded_profile(old: OldProfile) -> tuple[dict[str, Any], list[Note]]:
     _keep_weights(old, scores)
     plugins[SCORE] = scores
     config = _plugin_config(old, fit.args, notes)
-    for name in FORMULAS if old.least else ():
-        if name in old.weights and old.scores(name):
-            notes += formula_notes(name, name, old.before.name, old.to.name, system=SELECTOR not in old.weights)
     notes += _left_defaults(old)
     said: dict[str, Any] = {}
     for member, found in plugins.items():

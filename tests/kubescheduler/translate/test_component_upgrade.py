@@ -88,6 +88,33 @@ def test_every_profile_by_itself() -> None:
     assert len(accepted(translation).profiles) == 2
 
 
+ONLY_FIT = {"disabled": [{"name": "*"}], "enabled": [{"name": "NodeResourcesFit"}]}
+NO_DEFAULTS = {
+    "multiPoint": {
+        "disabled": [{"name": "*"}],
+        "enabled": [{"name": name} for name in ("PrioritySort", "ImageLocality", "DefaultBinder")],
+    }
+}
+
+
+@pytest.mark.parametrize(
+    ("version", "plugins", "to", "otherwise"),
+    [
+        ("v1beta2", {}, "1.36", ["NodeResourcesBalancedAllocation", "ImageLocality"]),
+        ("v1", {}, "1.36", ["NodeResourcesBalancedAllocation", "ImageLocality"]),
+        ("v1", NO_DEFAULTS, "1.36", ["ImageLocality"]),
+        ("v1", {}, "1.30", ["ImageLocality"]),
+        ("v1", {"score": ONLY_FIT}, "1.36", []),
+        ("v1", {}, "1.28", []),
+    ],
+)  # fmt: skip
+def test_scores_with_another_formula(version: str, plugins: dict[str, Any], to: str, otherwise: list[str]) -> None:
+    """What scores otherwise in the target is approximate, whichever version the configuration is written in."""
+    translation = moved(configuration(version, profiles=[{"plugins": plugins}]), to=to)
+    assert [note.path for note in translation.notes if note.kind is NoteKind.APPROXIMATE] == otherwise
+    assert translation.exact == (not otherwise)
+
+
 def test_a_weight_of_nothing_is_one() -> None:
     """A plugin that is enabled without a weight has weight 1."""
     score = {"disabled": SWAP["disabled"], "enabled": [{"name": "NodeResourcesMostAllocated"}]}
