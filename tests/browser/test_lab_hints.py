@@ -65,7 +65,7 @@ def test_another_release_is_added_beside(lab: RunningLab, lab_pages: LabPages) -
     page.get_by_role("dialog").get_by_role("button", name="Rename").click()
     page.locator(".side-head h2", has_text="new shop").wait_for()
     settled(page)
-    assert page.locator(".sides").get_by_text("new shop").count() == 1
+    assert page.locator(".bar .side").get_by_text("new shop").count() == 1
     before = page.locator(".side-head .described").first.inner_text()
     page.get_by_role("button", name="What to do with").nth(1).click()
     page.get_by_role("menuitem", name="Migrate release 1.16 to new shop").click()

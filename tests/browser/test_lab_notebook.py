@@ -57,7 +57,7 @@ def look(page: Page) -> None:
     frame.wait_for_selector("main#main")
     for title in SCREENS:
         show_screen(frame, title)
-    frame.locator(".sides").get_by_text("1.16").first.click()
+    frame.locator(".bar .side").get_by_text("1.16").first.click()
     show_screen(frame, "Why")
     assert "release 1.16" in frame.locator("main").inner_text()
 

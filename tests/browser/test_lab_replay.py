@@ -62,7 +62,7 @@ def test_the_other_side_is_shown(page: Page) -> None:
     show_screen(page, "Tune")
     assert page.locator(".weight").count() > 0
     before = page.locator(".weights").inner_text()
-    page.locator(".sides").get_by_text("1.16").click()
+    page.locator(".bar .side").get_by_text("1.16").click()
     page.wait_for_function("text => document.querySelector('.weights')?.innerText !== text", arg=before)
     assert page.get_by_role("slider").first.is_disabled()
 

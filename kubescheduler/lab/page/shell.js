@@ -1,7 +1,7 @@
 // The frame around every screen: bar, pending pods, the screen, notes, the open dialog.
 
 import { edit, live, open, redo, undo, useAnswer } from "./api.js";
-import { IconButton, MenuHost } from "./components/controls.js";
+import { Choice, IconButton, MenuHost } from "./components/controls.js";
 import { openDialog } from "./components/dialog.js";
 import { Answered, Faults, LiveRegion, Loading, Toasts } from "./components/states.js";
 import { openLater } from "./dialogs.js";
@@ -187,19 +187,11 @@ function Sides({ sides }) {
   if (sides.length < 2) {
     return html`<div class="side"><${Release} side=${sides[0]} text=${text(sides[0])} /></div>`;
   }
-  return html`<div class="side"><fieldset class="segments sides">
-    <legend class="unseen">Release and configuration shown</legend>
-    ${sides.map(
-      (each) => html`<label key=${each.id}>
-        <input
-          type="radio"
-          name="side"
-          checked=${side.value?.id === each.id}
-          onChange=${() => (sideId.value = each.id)}
-        /><span>${text(each)}</span>
-      </label>`,
-    )}
-  </fieldset> <${Release} side=${side.value} text="" /></div>`;
+  const choices = sides.map((each) => [each.id, text(each)]);
+  return html`<div class="side">
+    <${Choice} name="side" label="Release and configuration shown" value=${side.value?.id} choices=${choices} onChange=${(id) => (sideId.value = id)} />
+    <${Release} side=${side.value} text="" />
+  </div>`;
 }
 
 // A side's name says its release; that of a scene of one side is in the title already.

@@ -44,10 +44,9 @@ export function Dialog({ title, children, wide = false, close = closeDialog, onK
 
 // build(values) → the edit; values: the fields' texts by their names, a ticked box "on". children: the fields; or what
 // draws them of the problems, which it then shows itself.
-export function EditForm({ title, action, build, wide = false, danger = false, children }) {
+export function EditForm({ title, action, build, wide = false, children }) {
   const [problems, setProblems] = useState([]);
   const [sending, setSending] = useState(false);
-  const placing = typeof children === "function";
   const submit = async (event) => {
     event.preventDefault();
     setSending(true);
@@ -63,17 +62,17 @@ export function EditForm({ title, action, build, wide = false, danger = false, c
   };
   return html`<${Dialog} title=${title} wide=${wide}>
     <form class="form" onSubmit=${submit}>
-      ${placing ? children(problems) : children}
-      ${!placing && problems.length > 0 && html`<${Problems} problems=${problems} />`}
+      ${typeof children === "function" ? children(problems) : html`${children}<${Problems} problems=${problems} />`}
       <p class="actions">
-        <button type="submit" class=${danger ? "danger" : "primary"} disabled=${sending}>${action}</button>
+        <button type="submit" class="primary" disabled=${sending}>${action}</button>
         <button type="button" onClick=${closeDialog}>Cancel</button>
       </p>
     </form>
   </${Dialog}>`;
 }
 
-function Problems({ problems }) {
+export function Problems({ problems }) {
+  if (!problems.length) return null;
   return html`<ul class="problems">
     ${problems.map((text) => html`<li><span class="sign" aria-hidden="true">✗</span> ${text}</li>`)}
   </ul>`;
@@ -91,10 +90,10 @@ export function Field({ label, name, hint = "", choices = null, value = "", type
 }
 
 // One of several, by a list. choices: texts, or [value, text]
-export function Select({ label, name, choices, value }) {
+export function Select({ label, name, choices, value, ...rest }) {
   return html`<label class="field">
     <span>${label}</span>
-    <select name=${name} defaultValue=${value}>
+    <select name=${name} defaultValue=${value} ...${rest}>
       ${choices.map((each) => {
         const [key, text] = Array.isArray(each) ? each : [each, each];
         return html`<option value=${key} selected=${key === value}>${text}</option>`;

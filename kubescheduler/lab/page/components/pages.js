@@ -7,21 +7,21 @@ import { useEffect, useLayoutEffect, useRef, useState } from "../ui.js";
 const PIECE = 60;
 const MOST_KEPT = 600;
 
-// The records of a verb's answer by their index. range: {from, to} in view. Gives {head, row(i), known(count), problems,
+// The nodes of a verb's answer by their index. range: {from, to} in view. Gives {head, row(i), known(count), problems,
 // loading}: head is the newest answer; row(i) is undefined until it came; known has those of the first `count` that came.
-export function usePages(verb, params, range, { slot = verb, list = "nodes", when = true } = {}) {
+export function usePages(verb, params, range) {
   const from = Math.floor(range.from / PIECE) * PIECE;
   const to = Math.max(from + PIECE, Math.ceil(range.to / PIECE) * PIECE);
-  const known = useAnswer(verb, { ...params, from, to }, { slot, when });
+  const known = useAnswer(verb, { ...params, from, to });
   const kept = useRef({ rows: new Map(), answer: null, of: null });
-  keepRows(kept.current, known, list);
+  keepRows(kept.current, known);
   const row = (at) => kept.current.rows.get(at);
   const came = (count) => Array.from({ length: count }, (_, at) => row(at)).filter(Boolean);
   return { head: known.answer, problems: known.problems, loading: known.loading, row, known: came };
 }
 
 // Takes a new answer's records to those kept; drops these where they answer something else, or an older scene.
-function keepRows(kept, { answer, of }, list) {
+function keepRows(kept, { answer, of }) {
   if (!answer || kept.answer === answer) return;
   const { from, to, ...rest } = JSON.parse(of);
   const subject = `${tab.value} ${JSON.stringify(rest)}`;
@@ -29,7 +29,7 @@ function keepRows(kept, { answer, of }, list) {
   if (!same) kept.rows = new Map();
   kept.answer = answer;
   kept.of = subject;
-  answer[list].forEach((record, at) => kept.rows.set(from + at, record));
+  answer.nodes.forEach((record, at) => kept.rows.set(from + at, record));
 }
 
 // Pixels of one rem: sizes that are computed follow the size of the type.

@@ -143,7 +143,7 @@ export default function Cluster() {
   const [find, setFind] = useState("");
   const [view, setView] = useState("bars");
   const [range, setRange] = useState({ from: 0, to: 30 });
-  const pages = usePages("cluster", { side: side.value.id, find }, range, { slot: "cluster" });
+  const pages = usePages("cluster", { side: side.value.id, find }, range);
   return html`
     <${ClusterTools} find=${find} onFind=${setFind} view=${view} onView=${setView} chart=${pages.head?.total ? () => clusterChart(pages) : null} />
     <${Legend} />

@@ -1,6 +1,7 @@
 // The files with a person's own rules, as they are on disk, and what is wrong with them. They are edited elsewhere.
 
 import { useAnswer } from "../api.js";
+import { Choice } from "../components/controls.js";
 import { Answered, Empty } from "../components/states.js";
 import { announce, moment, screen } from "../store.js";
 import { html, useEffect, useRef, useSheet, useState } from "../ui.js";
@@ -84,6 +85,8 @@ function useNews(files) {
   }, [files]);
 }
 
+const named = (file, at) => [at, `${file.name}${file.problems.length ? " ✗" : ""}`];
+
 function Files({ answer }) {
   const { files } = answer;
   const [chosen, choose] = useState(0);
@@ -97,13 +100,7 @@ function Files({ answer }) {
   const file = files[Math.min(chosen, files.length - 1)];
   return html`
     ${files.length > 1
-      ? html`<fieldset class="segments">
-          <legend class="unseen">File</legend>
-          ${files.map(
-            (each, at) =>
-              html`<label><input type="radio" name="file" checked=${each === file} onChange=${() => choose(at)} /><span>${each.name}${each.problems.length ? " ✗" : ""}</span></label>`,
-          )}
-        </fieldset>`
+      ? html`<${Choice} name="file" label="File" value=${files.indexOf(file)} choices=${files.map(named)} onChange=${choose} />`
       : null}
     <${SourceFile} key=${file.path} file=${file} />
   `;

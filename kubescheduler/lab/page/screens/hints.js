@@ -1,6 +1,7 @@
 // What would make the pod fit, or go to a node: each a change that was tried by deciding, with a button that makes it.
 
 import { edit, live, useAnswer } from "../api.js";
+import { Choice } from "../components/controls.js";
 import { Answered, Empty } from "../components/states.js";
 import { asked, focusedNode, side, state } from "../store.js";
 import { html, useEffect, useId, useSheet, useState, useWhenNew } from "../ui.js";
@@ -87,7 +88,7 @@ function HintList({ answer, more, top }) {
 
 const OFFERED = 40;
 
-function NodeField({ node, choose, label = "Node" }) {
+function NodeField({ node, choose }) {
   const [text, setText] = useState(node ?? "");
   const list = useId();
   const found = useAnswer("cluster", { side: side.value?.id, from: 0, to: OFFERED, find: text }, { slot: "nodes" });
@@ -97,7 +98,7 @@ function NodeField({ node, choose, label = "Node" }) {
     if (text !== node && names.includes(text)) choose(text);
   }, [text, names.join(" ")]);
   return html`<label class="node-field">
-    <span class="unseen">${label}</span>
+    <span class="unseen">Node</span>
     <input
       type="search"
       list=${list}
@@ -115,19 +116,15 @@ function NodeField({ node, choose, label = "Node" }) {
 useSheet("style/hints.css");
 
 const TOP = 10;
+const GOALS = [
+  [true, "Fits anywhere"],
+  [false, "On a node"],
+];
 
 function Goal({ node, setNode, pairs, setPairs }) {
   const anywhere = node === null;
   return html`<form class="toolbar" onSubmit=${(event) => event.preventDefault()} aria-label="What is wanted">
-    <fieldset class="segments">
-      <legend class="unseen">Where the pod is wanted</legend>
-      <label>
-        <input type="radio" name="goal" checked=${anywhere} onChange=${() => setNode(null)} /><span>Fits anywhere</span>
-      </label>
-      <label>
-        <input type="radio" name="goal" checked=${!anywhere} onChange=${() => setNode(focusedNode.value ?? "")} /><span>On a node</span>
-      </label>
-    </fieldset>
+    <${Choice} name="goal" label="Where the pod is wanted" value=${anywhere} choices=${GOALS} onChange=${(any) => setNode(any ? null : (focusedNode.value ?? ""))} />
     ${anywhere ? null : html`<${NodeField} node=${node} choose=${setNode} />`}
     <label class="check"><input type="checkbox" checked=${pairs} onChange=${(event) => setPairs(event.target.checked)} /> two changes at a time</label>
   </form>`;

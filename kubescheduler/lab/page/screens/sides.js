@@ -1,10 +1,10 @@
 // Two to four schedulers on the same cluster and pods: which pods go elsewhere, and why.
 
-import { edit, editOrFault, live, useAnswer } from "../api.js";
-import { Icon, Menu } from "../components/controls.js";
-import { closeDialog, Dialog, openDialog } from "../components/dialog.js";
+import { edit, live, useAnswer } from "../api.js";
+import { Choice, Icon, Menu } from "../components/controls.js";
+import { EditForm, Field, openDialog, Problems, Select } from "../components/dialog.js";
 import { Editor, placed } from "../components/editor.js";
-import { Answered, Empty, Faults } from "../components/states.js";
+import { Answered, Empty } from "../components/states.js";
 import { asked, screen, side, sideId, state } from "../store.js";
 import { html, useSheet, useState } from "../ui.js";
 
@@ -36,48 +36,29 @@ function AddSide({ sides }) {
   const releases = state.value.releases;
   const near = neighbours(releases, side.value.release);
   const first = [...near, ...releases].find((each) => sides.every((one) => one.release !== each)) ?? releases.at(-1);
-  const [asked, setAsked] = useState({ way: "default", release: first, source: sides[0].id, text: "" });
-  const [problems, setProblems] = useState(null);
-  const set = (name) => (event) => setAsked({ ...asked, [name]: event.target?.value ?? event });
-  const submit = async (event) => {
-    event.preventDefault();
-    try {
-      await editOrFault(wanted(asked));
-      closeDialog();
-    } catch (fault) {
-      if (!fault.problems) throw fault;
-      setProblems(fault.problems);
-    }
-  };
-  const options = (list, chosen) => list.map(([value, text]) => html`<option value=${value} selected=${value === chosen}>${text}</option>`);
-  return html`<${Dialog} title="Add a scheduler" wide=${WRITTEN.has(asked.way)}>
-    <form class="form" onSubmit=${submit}>
+  const [way, setWay] = useState("default");
+  const [text, setText] = useState("");
+  const options = (list) => list.map((each) => html`<option value=${each} selected=${each === first}>${each}</option>`);
+  return html`<${EditForm} title="Add a scheduler" action="Add" build=${(values) => wanted({ text, ...values })} wide=${WRITTEN.has(way)}>
+    ${(problems) => html`
       <div class="row">
         <label class="field"><span>Release</span>
-          <select onChange=${set("release")}>
-            <optgroup label=${`Beside ${side.value.release}`}>${options(near.map((each) => [each, each]), asked.release)}</optgroup>
-            <optgroup label="Others">${options(releases.filter((each) => !near.includes(each)).map((each) => [each, each]), asked.release)}</optgroup>
+          <select name="release">
+            <optgroup label=${`Beside ${side.value.release}`}>${options(near)}</optgroup>
+            <optgroup label="Others">${options(releases.filter((each) => !near.includes(each)))}</optgroup>
           </select>
         </label>
-        <label class="field"><span>Configured by</span>
-          <select onChange=${set("way")}>${options(Object.entries(WAYS), asked.way)}</select>
-        </label>
-        ${asked.way === "copy" || asked.way === "migrate"
-          ? html`<label class="field"><span>Scheduler</span>
-              <select onChange=${set("source")}>${options(sides.map((side) => [side.id, side.name]), asked.source)}</select>
-            </label>`
+        <${Select} label="Configured by" name="way" value="default" choices=${Object.entries(WAYS)} onChange=${(event) => setWay(event.target.value)} />
+        ${way === "copy" || way === "migrate"
+          ? html`<${Select} label="Scheduler" name="source" value=${sides[0].id} choices=${sides.map((each) => [each.id, each.name])} />`
           : null}
-        ${asked.way === "provider"
-          ? html`<label class="field"><span>Provider</span><input value=${asked.text} onInput=${set("text")} /></label>`
-          : null}
+        ${way === "provider" ? html`<${Field} label="Provider" name="text" />` : null}
       </div>
-      ${WRITTEN.has(asked.way)
-        ? html`<${Editor} label=${WAYS[asked.way]} value=${asked.text} onInput=${set("text")} problems=${(problems ?? []).map(placed)} />`
-        : null}
-      ${problems && !WRITTEN.has(asked.way) ? html`<${Faults} title="Not added" problems=${problems} />` : null}
-      <div class="actions"><button class="primary">Add</button><button type="button" onClick=${closeDialog}>Cancel</button></div>
-    </form>
-  </${Dialog}>`;
+      ${WRITTEN.has(way)
+        ? html`<${Editor} label=${WAYS[way]} value=${text} onInput=${setText} problems=${problems.map(placed)} />`
+        : html`<${Problems} problems=${problems} />`}
+    `}
+  </${EditForm}>`;
 }
 
 // One pod as every side decides it: the best nodes with their totals, side by side.
@@ -212,25 +193,9 @@ function ComparedPods({ answer, sides }) {
 
 // Asks for another name of a scheduler.
 function NameSide({ side }) {
-  const [name, setName] = useState(side.name);
-  const [problems, setProblems] = useState(null);
-  const submit = async (event) => {
-    event.preventDefault();
-    try {
-      await editOrFault({ do: "nameSide", side: side.id, name });
-      closeDialog();
-    } catch (fault) {
-      if (!fault.problems) throw fault;
-      setProblems(fault.problems);
-    }
-  };
-  return html`<${Dialog} title=${`Rename ${side.name}`}>
-    <form class="form" onSubmit=${submit}>
-      <label class="field"><span>Name</span><input value=${name} onInput=${(event) => setName(event.target.value)} /></label>
-      ${problems ? html`<${Faults} title="Not renamed" problems=${problems} />` : null}
-      <div class="actions"><button class="primary">Rename</button></div>
-    </form>
-  </${Dialog}>`;
+  return html`<${EditForm} title=${`Rename ${side.name}`} action="Rename" build=${({ name }) => ({ do: "nameSide", side: side.id, name })}>
+    <${Field} label="Name" name="name" value=${side.name} />
+  </${EditForm}>`;
 }
 
 // One scheduler: its name, release and configuration, and what can be done with it.
@@ -289,26 +254,21 @@ function SideHead({ side, sides }) {
 useSheet("style/sides.css");
 
 const MOST = 4;
-const MODES = { independent: "Each pod alone", sequence: "One after the other" };
+const PODS = [
+  ["pending", "Pending pods"],
+  ["running", "Running pods"],
+  ["asked", "The pod asked about"],
+];
+const MODES = [
+  ["independent", "Each pod alone"],
+  ["sequence", "One after the other"],
+];
 const MEANT = {
   independent: "Each pod is decided on the cluster as it is.",
   sequence: "Each scheduler goes on from where it has put the pods before.",
 };
 const RUNNING = "Each is taken out of the cluster, decided anew on every side, and put back.";
 const MOVING = "Each is taken out of the cluster and decided anew; on every side the next finds it where it went.";
-
-function Choices({ mode, setMode, pods, setPods }) {
-  const choice = (name, value, set, options) =>
-    html`<fieldset class="segments">
-      <legend class="unseen">${name}</legend>
-      ${Object.entries(options).map(
-        ([key, text]) =>
-          html`<label><input type="radio" name=${name} checked=${key === value} onChange=${() => set(key)} /><span>${text}</span></label>`,
-      )}
-    </fieldset>`;
-  return html`${choice("Pods compared", pods, setPods, { pending: "Pending pods", running: "Running pods", asked: "The pod asked about" })}
-    ${choice("How pods are decided", mode, setMode, MODES)}`;
-}
 
 export default function Sides() {
   const sides = state.value?.sides ?? [];
@@ -328,7 +288,10 @@ export default function Sides() {
           <p>Add another release, or another configuration of this one, and what they do differently stands here with its cause.</p>
         </${Empty}>`
       : html`
-          <div class="toolbar"><${Choices} mode=${mode} setMode=${setMode} pods=${pods} setPods=${setPods} /></div>
+          <div class="toolbar">
+            <${Choice} name="compared-pods" label="Pods compared" value=${pods} choices=${PODS} onChange=${setPods} />
+            <${Choice} name="compared-how" label="How pods are decided" value=${mode} choices=${MODES} onChange=${setMode} />
+          </div>
           <p class="quiet">${pods !== "running" ? MEANT[mode] : mode === "sequence" ? MOVING : RUNNING}</p>
           <${Answered} known=${known} text="Deciding on every side">
             ${(answer) => html`<${ComparedPods} answer=${answer} sides=${sides} />`}

@@ -178,8 +178,6 @@ function ConfigurationText({ side, form, hold }) {
   `;
 }
 
-// The box of one check or plugin. It stays as the person left it until the form says what became of it.
-
 // A box to tick for each check or plugin; what cannot be changed says why.
 
 function Toggle({ row, hold }) {

@@ -25,7 +25,7 @@ function Decision() {
   const [range, setRange] = useState({ from: 0, to: 40 });
   const [step, setStep] = useState(null);
   const [chosen, choose] = useState(null);
-  const pages = usePages("decision", { side: side.value.id, order: "rank", find, all }, range, { slot: "decision" });
+  const pages = usePages("decision", { side: side.value.id, order: "rank", find, all }, range);
   useEffect(() => {
     focusedNode.value = null;
   }, []);
