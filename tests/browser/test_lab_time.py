@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
-from tests.support.pages.lab_page import LabPages, Page, RunningLab, settled, show_screen
+from tests.support.pages.lab_page import LabPages, Page, RunningLab, running_lab, settled, show_screen
 
 
 @pytest.fixture
@@ -60,6 +63,24 @@ def test_each_pod_is_in_one_queue(lab: RunningLab, lab_pages: LabPages) -> None:
     counts = page.locator(".at-now .count").all_inner_texts()
     assert sum(map(int, counts)) == 2
     assert "2 wait" in page.locator("main").inner_text()
+
+
+def test_a_gated_pod_is_in_its_queue(lab_pages: LabPages, tmp_path: Path) -> None:
+    """At the moment and in the drawing: its gate holds it all the time."""
+    cluster = tmp_path / "cluster.yaml"
+    node = {"kind": "Node", "metadata": {"name": "a"}, "status": {"allocatable": {"cpu": "4", "pods": "9"}}}
+    later = {"name": "later", "annotations": {"kubescheduler/arrives-after": "30"}}
+    pods = [
+        {"kind": "Pod", "metadata": {"name": "gated"}, "spec": {"schedulingGates": [{"name": "example.com/wait"}]}},
+        {"kind": "Pod", "metadata": later, "spec": {}},
+    ]
+    cluster.write_text("---\n".join(json.dumps({"apiVersion": "v1", **each}) + "\n" for each in (node, *pods)))
+    with running_lab(str(cluster), "--release", "1.36") as lab:
+        page = lab_pages.opened(lab, "screen=time")
+        page.locator(".at-now dd", has_text="default/gated").wait_for()
+        assert "Held by a gate" in page.locator(".at-now dt").inner_text()
+        assert page.locator('.lane-drawing [data-lane="gated"] .stay').count() == 1
+        lab_pages.close()
 
 
 def test_what_comes_outlives_a_reload(page: Page) -> None:

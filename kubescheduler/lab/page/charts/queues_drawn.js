@@ -11,7 +11,7 @@ const MARKS = 26;
 const BELOW = 24;
 const INKS = { placed: "var(--fit)", failed: "var(--refuse)", preempts: "var(--text)" };
 const SAID = { placed: "placed", failed: "failed", preempts: "preempts" };
-const BARS = { active: "var(--accent)", backoff: "var(--warn)", unschedulable: "var(--refuse)", waiting: "var(--accent)", held: "var(--quiet)" };
+const BARS = { active: "var(--accent)", backoff: "var(--warn)", unschedulable: "var(--refuse)", waiting: "var(--accent)", gated: "var(--quiet)" };
 
 function Sign({ result, ink, at }) {
   const colour = ink(INKS[result]);

@@ -44,7 +44,7 @@ export function placedStays(run, names, top, head) {
   let y = top;
   for (const name of names) {
     const stays = run.lanes[name] ?? [];
-    if (!stays.length && (name === "held" || name === "waiting")) continue;
+    if (!stays.length && (name === "gated" || name === "waiting")) continue;
     const [placed, rows] = rowsOf(stays, run.duration);
     const thick = Math.max(1, Math.min(THICKEST, MOST_TALL / Math.max(rows, 1) - GAP));
     const height = head + Math.max(6, rows * (thick + GAP) + 4);
@@ -223,7 +223,7 @@ export const LANES = {
   backoff: "Back-off",
   unschedulable: "Unschedulable",
   waiting: "Waiting at Permit",
-  held: "Held by a gate",
+  gated: "Held by a gate",
 };
 const HEAD = 18;
 const MARKS = 26;
@@ -316,7 +316,7 @@ export function Lanes({ run, now, setNow }) {
         <${Marks} attempts=${run.attempts} x=${x} top=${0} side=${run.side} />
         ${lanes.map((lane) => html`<${Lane} key=${lane.name} lane=${lane} x=${x} width=${width} choose=${setNow} />`)}
         <line class="now-line" x1=${x(now)} x2=${x(now)} y1="0" y2=${height} />
-        <g class="lane">${lanes.map((lane) => html`<text x="2" y=${lane.top + 13}>${LANES[lane.name] ?? lane.name} · ${podsOf(lane)}</text>`)}</g>
+        <g class="lane">${lanes.map((lane) => html`<text x="2" y=${lane.top + 13}>${LANES[lane.name]} · ${podsOf(lane)}</text>`)}</g>
       </svg>
     </div>
     ${run.lanes.more ? html`<p class="quiet">${run.lanes.more} more stays are not drawn.</p>` : null}
