@@ -70,6 +70,19 @@ def test_its_refusals_and_scores_are_shown_as_its_own(lab_pages: LabPages, tmp_p
         assert panel.get_by_label(f"n3, I {name}: raw 1, normalised 1, times weight 2").count() == 1
 
 
+def test_those_of_a_shared_scene_are_asked_when_one_says_so(lab_pages: LabPages, tmp_path: Path, address: str) -> None:
+    """Until then Why says that they are not."""
+    with why(lab_pages, tmp_path, f"{address}/refuse") as page:
+        page.get_by_role("button", name="Share or save the scene").click()
+        link = page.locator(".share-link input[readonly]").input_value()
+        page.get_by_label("A link that somebody gave you").fill(link)
+        page.get_by_role("button", name="Open", exact=True).click()
+        page.locator(".outcome", has_text="Its extenders are not asked").wait_for()
+        page.get_by_role("button", name="Ask them").click()
+        page.locator(".outcome", has_text="2 of 4 nodes fit").wait_for()
+        assert page.get_by_text("Its extenders are not asked").count() == 0
+
+
 def test_one_that_cannot_be_reached_is_an_error(lab_pages: LabPages, tmp_path: Path) -> None:
     """With its text, and without a word of nodes that do not fit."""
     address = f"http://127.0.0.1:{free_ports(1)[0]}/gone"

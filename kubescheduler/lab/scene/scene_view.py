@@ -17,6 +17,7 @@ from clusterstate.usage import CPU, MEMORY, PODS
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.core.decision import Decision
 from kubescheduler.engine.spec import PodScheduler
+from kubescheduler.extender.access import PASS
 from kubescheduler.lab.plugin_file import PluginFile, faults_in
 from kubescheduler.lab.scene.decision_rows import shown_decision
 from kubescheduler.lab.scene.exercise_verbs import way_of
@@ -94,6 +95,7 @@ def side_entry(scene: Scene, side: Side) -> dict[str, Any]:
         "text": side.shown_text,
         "notes": listed(made.notes),
         "problems": listed(scene.problems(side.id)),
+        "extendersPassed": side.spec.extenders == PASS and made.engine is not None and bool(made.engine.extenders),
     }
 
 

@@ -170,7 +170,17 @@ export function Outcome({ found }) {
       }
     </p>
     ${notes.map((text) => html`<p class="quiet">${text}</p>`)}
+    ${side.value.extendersPassed && html`<${Passed} side=${side.value.id} />`}
   </header>`;
+}
+
+// Extenders of a scene that somebody shared are asked when a person says so.
+function Passed({ side }) {
+  const ask = () => edit({ do: "askExtenders", side, on: true });
+  return html`<p class="quiet">
+    Its extenders are not asked: every node fits, and none has their scores.
+    ${live() && html` <button type="button" class="plain" onClick=${ask}>Ask them</button>`}
+  </p>`;
 }
 
 // Beside the matrix: the evidence of the cell that was chosen, or of the whole node.

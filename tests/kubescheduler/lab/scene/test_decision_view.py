@@ -133,7 +133,9 @@ def test_an_extender_that_cannot_be_asked_is_an_error(release: str, address: str
     passed = VERBS["decision"](scene, {})
     assert (passed["host"], passed["error"]) == ("a", None)
     assert scene.made(scene.side("a")).notes
+    assert VERBS["state"](scene, {})["sides"][0]["extendersPassed"]
     VERBS["edit"](scene, {"edit": {"do": "askExtenders", "side": "a", "on": True}})
+    assert not VERBS["state"](scene, {})["sides"][0]["extendersPassed"]
     asked = VERBS["decision"](scene, {})
     assert asked["host"] is None
     assert asked["error"]
