@@ -147,6 +147,11 @@ class PluginFile:
         """The faults as texts that say file and line."""
         return [f"{self.path}{f', line {one.line}' if one.line else ''}: {one.text}" for one in self.faults]
 
+    @property
+    def decides_on(self) -> bool:
+        """Whether a fault leaves the rules that were there before: registered ones stay, a plugin is not made."""
+        return any(self._registered)
+
     def refresh(self) -> bool:
         """Loads the file again if it was saved since; whether it was."""
         with self._lock:

@@ -212,4 +212,13 @@ def test_a_fault_is_shown_at_its_line_and_gone_once_it_is_mended(tmp_path: Path,
         rules.write_text(RULES.replace("def odd(", "def odd)"), encoding="utf-8")
         page.wait_for_selector(".source li.faulty[value='4']")
         assert "SyntaxError" in page.locator(".code-fault").first.inner_text()
+        page.locator(".code-head", has_text="the rules that were there before decide on").wait_for()
         lab_pages.close()
+
+
+def test_with_a_faulty_plugin_nothing_is_decided(lab: RunningLab, lab_pages: LabPages) -> None:
+    """The screen Code says so."""
+    page, exercise = opened(lab, lab_pages, "13-gang")
+    Path(exercise["files"][0]["path"]).write_text("class Gang(:\n", encoding="utf-8")
+    show_screen(page, "Code")
+    page.locator(".code-head", has_text="nothing is decided until it is mended").wait_for()

@@ -296,6 +296,7 @@ def _code_entry(scene: Scene, file: PluginFile) -> dict[str, Any]:
         "name": file.name,
         "text": file.text,
         "loaded": not file.faults,
+        "decidesOn": file.decides_on,
         "at": datetime.fromtimestamp(file.loaded_at, UTC).isoformat(timespec="seconds"),
         "problems": [fault.to_dict() for fault in dict.fromkeys(faults)],
     }

@@ -129,7 +129,7 @@ def test_a_file_that_cannot_be_loaded_decides_nothing(folder: Path, text: str, l
     problems = scene.reread()
     assert words in problems[0]
     (answer,) = VERBS["code"](scene, {})["files"]
-    assert (answer["loaded"], answer["text"]) == (False, text)
+    assert (answer["loaded"], answer["decidesOn"], answer["text"]) == (False, False, text)
     assert answer["problems"][0]["line"] == line
     with pytest.raises(InputError, match=words):
         scene.decision("a")
@@ -154,6 +154,12 @@ def test_registered_predicates_are_registered_anew(folder: Path) -> None:
     scene.reread()
     fault = VERBS["code"](scene, {})["files"][0]["problems"][0]
     assert (fault["line"], fault["node"]) == (6, "b")
+    save(folder, RULES.format(node="b", answer="return False, ['not here']", name="NotOn"))
+    scene.reread()
+    save(folder, "def (")
+    scene.reread()
+    file = VERBS["code"](scene, {})["files"][0]
+    assert (file["loaded"], file["decidesOn"], scene.decision("a").host) == (False, True, "a")
     save(folder, RULES.format(node="b", answer="return False, []", name="Renamed"))
     scene.reread()
     assert any("NotOn" in problem for problem in scene.problems("a"))

@@ -30,6 +30,7 @@ function Line({ text, number, faults, column }) {
 
 function Summary({ file, go }) {
   const count = file.problems.length;
+  const meanwhile = file.decidesOn ? "; the rules that were there before decide on" : "; nothing is decided until it is mended";
   return html`<div class="code-head toolbar">
     <p>
       <code>${file.path}</code>
@@ -37,7 +38,7 @@ function Summary({ file, go }) {
     </p>
     <p class="push" role="status">
       ${count
-        ? html`<span class="refused"><span aria-hidden="true">✗</span> ${count} ${count === 1 ? "fault" : "faults"}${file.loaded ? "" : "; the rules that were there before decide on"}</span>
+        ? html`<span class="refused"><span aria-hidden="true">✗</span> ${count} ${count === 1 ? "fault" : "faults"}${file.loaded ? "" : meanwhile}</span>
             <button type="button" class="plain" onClick=${go}>To the first</button>`
         : html`<span class="fits"><span aria-hidden="true">✓</span> loaded, no fault</span>
             <button type="button" class="plain" onClick=${() => ((moment.value = null), (screen.value = "why"))}>See it decide</button>`}
