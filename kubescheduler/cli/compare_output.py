@@ -281,6 +281,7 @@ def _steps_of(pods: Sequence[PodTimeline]) -> str:
 
 def rendered_upgrade(found: Upgrade, output: str, files: Mapping[str, str]) -> Iterator[str]:
     """The report in pieces; output: table, json, yaml or html. files: release → where its configuration was written."""
+    from kubescheduler.comparison.release_steps import headline as of_steps
 
     def document() -> dict[str, Any]:
         every = found.document()
@@ -288,17 +289,16 @@ def rendered_upgrade(found: Upgrade, output: str, files: Mapping[str, str]) -> I
             step["file"] = files.get(step["release"])
         return every
 
-    about, sections = f"releases {found.before} to {found.to}", _upgrade_sections(found, files)
-    return rendered_answer("upgrade", about, _summary(found), sections, (), output, document, titled=True)
+    about, pods = f"releases {found.before} to {found.to}", f"{of_steps(found.timeline)}."
+    sections, said = _upgrade_sections(found, files, pods), _summary(found, pods)
+    return rendered_answer("upgrade", about, said, sections, (), output, document, titled=True)
 
 
-def _upgrade_sections(found: Upgrade, files: Mapping[str, str]) -> Iterator[Section]:
-    from kubescheduler.comparison.release_steps import headline as of_steps
-
+def _upgrade_sections(found: Upgrade, files: Mapping[str, str], pods: str) -> Iterator[Section]:
     yield from _configuration(found, files)
     said = {step.text for step in found.configurations}
     notes = [f"! {note}" for note in found.timeline.notes if note not in said]
-    yield Section("Pods", texts=[f"{of_steps(found.timeline)}."])
+    yield Section("Pods", texts=[pods])
     yield Section(texts=list(listed(notes)))
     yield from timeline_sections(found.timeline)
     rows = [(each.release, each.what, ", ".join(each.names)) for each in found.appearances]
@@ -312,13 +312,11 @@ def _upgrade_sections(found: Upgrade, files: Mapping[str, str]) -> Iterator[Sect
             yield Section(f"The configuration from {step.release} on", code=step.yaml, detail=True)
 
 
-def _summary(found: Upgrade) -> str:
-    """The report in a sentence."""
+def _summary(found: Upgrade, pods: str) -> str:
+    """The report in a sentence. pods: what becomes of them."""
     releases = [step.release for step in found.configurations]
     where = f"has to change for {', '.join(releases)}" if releases else "can stay as it is"
-    count, moved = len(found.timeline.pods), len(found.timeline.moved)
-    pods = f"{moved} of {count} {'pod' if count == 1 else 'pods'}"
-    return f"From {found.before} to {found.to}: the configuration {where}; {pods} would go elsewhere at some step."
+    return f"The configuration {where}; {pods}"
 
 
 def _configuration(found: Upgrade, files: Mapping[str, str]) -> Iterator[Section]:

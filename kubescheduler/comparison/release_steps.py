@@ -333,13 +333,15 @@ def _changes_of_step(before: str, after: str) -> list[str]:
 
 
 def headline(found: Timeline) -> str:
-    """``12 of 40 pods go elsewhere at some step from 1.18 to 1.31, 2 of them come back``, without a full stop."""
+    """``12 of 40 pods go elsewhere at some step from 1.18 to 1.31, 2 of them come back, 1 could not be decided by every
+    release``, without a full stop."""
     moved, count = len(found.moved), len(found.pods)
-    back = sum(pod.came_back for pod in found.moved)
+    back, failed = sum(pod.came_back for pod in found.moved), len({pod for pod, _ in found.errors})
     pods, go = "pod" if moved == count == 1 else "pods", "goes" if moved == 1 else "go"
     ends = f"from {found.releases[0]} to {found.releases[-1]}"
     first = f"{moved:,} of {count:,} {pods} {go} elsewhere at some step {ends}"
-    return first + (f", {back:,} of them {'comes' if back == 1 else 'come'} back" if back else "")
+    returns = f", {back:,} of them {'comes' if back == 1 else 'come'} back" if back else ""
+    return first + returns + (f", {failed:,} could not be decided by every release" if failed else "")
 
 
 OWN = "it is what the new scheduler is given"

@@ -142,10 +142,11 @@ def _versions(record: Release) -> list[str]:
 
 
 def _plugins(record: Release) -> list[str]:
+    """Those that some version of the configuration can name."""
     if record.framework is None:
         return []
     form = record.framework.component
-    return [name for name in form.plugins if form.takes(name)]
+    return [name for name in form.plugins if any(name not in form.refused.get(each, ()) for each in form.versions)]
 
 
 def _weights(record: Release) -> Mapping[str, int]:

@@ -56,7 +56,7 @@ def test_nothing_moves(upgrade: Run) -> None:
     outcome = upgrade("moving.yaml", "--from", "1.23", "--to", "1.24")
     assert outcome.status == 0
     assert outcome.out.startswith(
-        "From 1.23 to 1.24: the configuration can stay as it is; 0 of 1 pod would go elsewhere at some step.\n"
+        "The configuration can stay as it is; 0 of 1 pods go elsewhere at some step from 1.23 to 1.24.\n"
     )
     parts = ["Configuration", "Pods", "What comes and goes", "What no tool can know"]
     assert [line for line in outcome.out.split("\n") if line in parts] == parts
@@ -86,6 +86,13 @@ def test_a_policy(upgrade: Run, folder: Path) -> None:
     assert "unknown flag: --policy-config-file" in found["configurations"][0]["refused"]
     assert "1.23 no longer reads policies" in {note["text"] for note in found["configurations"][0]["notes"]}
     assert {"release": "1.23", "what": "configuration gone", "names": ["v1beta1", "Policy"]} in found["appearances"]
+    gone = {
+        name: each["release"]
+        for each in found["appearances"]
+        if each["what"] == "plugins gone"
+        for name in each["names"]
+    }
+    assert (gone["ServiceAffinity"], gone["SelectorSpread"]) == ("1.23", "1.29")
     assert outcome.status == int(bool(found["moved"]))
     assert len(found["releases"]) == len(found["pods"][0]["hosts"]) == 8
     assert yaml.safe_load(upgrade("moving.yaml", *args, "-o", "yaml").out) == found

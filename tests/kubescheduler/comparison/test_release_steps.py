@@ -21,6 +21,7 @@ from kubescheduler.comparison.release_steps import (
     TimelineMove,
     carried,
     groupings,
+    headline,
     timeline,
 )
 from kubescheduler.engine.spec import EngineSpec
@@ -47,6 +48,15 @@ def test_nobody_moves() -> None:
     assert found.releases == RELEASE_NAMES[at:end]
     assert (found.moved, found.errors) == ([], [])
     assert found.document()["pods"][0]["hosts"] == ["a"] * len(found.releases)
+
+
+def test_nobody_is_decided() -> None:
+    """The headline does not say that pods stay without saying that no release could decide them."""
+    found = steps([], [make_pod("web")], "1.34")
+    assert len(found.errors) == 3
+    assert headline(found) == (
+        "0 of 1 pods go elsewhere at some step from 1.34 to 1.36, 1 could not be decided by every release"
+    )
 
 
 @pytest.mark.parametrize("old", [name for name in RELEASE_NAMES[1:-1] if name != "1.16"])
