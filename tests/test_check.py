@@ -36,7 +36,6 @@ class Clone:
             capture_output=True,
             text=True,
             check=False,
-            timeout=60,
         )
 
     def ran(self) -> list[str]:

@@ -24,6 +24,7 @@ from typing import IO, Any
 import msgspec
 
 import kubescheduler as ks
+from algorithmprovider.code_watch import LINES
 from algorithmprovider.custom_code import LIMIT, PATIENCE, RAISED, called, exception_text
 from algorithmprovider.registry import registered_until_the_end
 from clusterstate.errors import ConfigError, InputError, KubeSchedulerError, attempt, nearest
@@ -129,7 +130,7 @@ def _standing(process: subprocess.Popen[bytes], program: Path, errors: IO[bytes]
     before = errors.seek(0, os.SEEK_END)
     with contextlib.suppress(ProcessLookupError):
         process.send_signal(signal.SIGUSR1)
-    until = time.monotonic() + 1
+    until = time.monotonic() + LINES
     while process.poll() is None and time.monotonic() < until:
         time.sleep(PAUSE)
         errors.seek(before)

@@ -116,7 +116,6 @@ def in_a_process(
         capture_output=True,
         cwd=cwd,
         env={**ENVIRONMENT, **(env or {})},
-        timeout=120,
         check=False,
     )
     return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())

@@ -316,6 +316,5 @@ def test_all_streams_closed(folder: Path, pod: str, status: int) -> None:
         cwd=folder,
         env={"PATH": os.environ["PATH"], "PYTHONPATH": str(Path(__file__).parents[3])},
         check=False,
-        timeout=120,
     )
     assert done.returncode == status

@@ -13,6 +13,7 @@ import pytest
 from kubescheduler.cli import lab_page
 from tests.kubescheduler.cli.conftest import Run
 from tests.support.pages.lab_page import running_lab
+from tests.support.processes import SECONDS
 
 REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
     "an unknown file": (("lab", "none.yaml"), "none.yaml"),
@@ -98,7 +99,7 @@ def test_it_ends_cleanly(number: signal.Signals) -> None:
     with running_lab() as lab:
         tab = lab.ask("open", **{"from": "start"})["tab"]
         host = lab.origin.removeprefix("http://")
-        connection = http.client.HTTPConnection(host, timeout=20)
+        connection = http.client.HTTPConnection(host, timeout=SECONDS)
         connection.request("GET", f"/api/events?tab={tab}&token={lab.token}")
         events = connection.getresponse()
         assert events.readline() == b"retry: 1000\n"
@@ -116,7 +117,7 @@ def test_a_class_on_one_machine() -> None:
         port = lab.origin.rpartition(":")[2]
         statuses = {}
         for host in (f"127.0.0.1:{port}", f"192.168.0.7:{port}", f"evil.example:{port}"):
-            connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=20)
+            connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=SECONDS)
             connection.request("GET", "/", headers={"Host": host})
             statuses[host.partition(":")[0]] = connection.getresponse().status
             connection.close()

@@ -12,6 +12,7 @@ import pytest
 
 from kubescheduler.lab import PAGE
 from tests.support.pages.lab_server import LabServer, lab_server
+from tests.support.processes import SECONDS
 
 SCRIPT = b"export const text = 'a script';\n" * 50
 
@@ -65,7 +66,7 @@ def test_nothing_else_is_served(server: LabServer, path: str) -> None:
 def test_a_path_that_is_no_address_does_no_harm(server: LabServer) -> None:
     """Bytes that are no UTF-8, and a line that is no request."""
     for line in (b"GET /\xff\xfe HTTP/1.1", b"GET http://evil.example/ HTTP/1.1", b"\x00"):
-        with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+        with socket.create_connection(("127.0.0.1", server.port), timeout=SECONDS) as connection:
             connection.sendall(line + b"\r\nHost: 127.0.0.1:%d\r\nConnection: close\r\n\r\n" % server.port)
             assert connection.recv(100).split()[1] in (b"400", b"403", b"404", b"200")
     assert server.send("GET", "/").status == 200

@@ -87,6 +87,6 @@ def test_text_of_a_rule(rule: Callable[..., Any], text: str) -> None:
 def test_without_docstrings() -> None:
     """Where Python strips docstrings a rule has no text, and its page the rest."""
     command = [sys.executable, "-OO", "-m", "kubescheduler", "explain", "PodFitsHostPorts"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("PodFitsHostPorts: predicate of 1.4 to 1.16\n\nReasons:\n")

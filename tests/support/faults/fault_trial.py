@@ -28,6 +28,7 @@ from tests.support.apiserver.storage import Document, StatusError
 from tests.support.faults.history import Leadership, PodHistory, bound_by_others, leaders, renewals
 from tests.support.live.live_cluster import NODES, PODS, a_node, a_pod
 from tests.support.live.serving import trusting
+from tests.support.processes import SECONDS
 from tests.support.processes.dependent_processes import dependent
 
 QUICK: tuple[str, ...] = (
@@ -113,7 +114,7 @@ class Replica:
     def pending(self) -> dict[str, float]:
         """Queue → how many pods are in it, as the metrics say."""
         url = f"https://127.0.0.1:{self._port}/metrics"
-        with urllib.request.urlopen(url, timeout=20, context=trusting()) as answer:
+        with urllib.request.urlopen(url, timeout=SECONDS, context=trusting()) as answer:
             return {queue: float(count) for queue, count in PENDING.findall(answer.read().decode())}
 
 
@@ -186,8 +187,6 @@ def around_bindings(front: FrontServer, chosen: set[int], act: Callable[[str, st
     return fault
 
 
-SECONDS = 600.0
-"""Until a test gives up."""
 ROOM = 5
 """Pods that a node has room for."""
 
@@ -339,9 +338,9 @@ class Trial:
 
     # --- what has to hold ------------------------------------------------------------------------
 
-    def until(self, holds: Callable[[], bool], seconds: float = SECONDS) -> None:
+    def until(self, holds: Callable[[], bool]) -> None:
         """Waits for something to hold."""
-        pause, end = threading.Event(), time.monotonic() + seconds
+        pause, end = threading.Event(), time.monotonic() + SECONDS
         while not holds():
             assert time.monotonic() < end, self._state()
             pause.wait(0.1)
@@ -381,7 +380,7 @@ class Trial:
             self.until(lambda: self.clean_up() and self.settled())
         self._check_pods()
         self._end_faults(elects)
-        self.until(self._queues_are_empty, 60.0)
+        self.until(self._queues_are_empty)
         if elects:
             assert bound_by_others(self.server) == []
         print(f"\nbound in {seconds:.0f} s, {late} on nodes that were gone; {self.figures()}")
@@ -415,7 +414,7 @@ class Trial:
             return False
         dumps, ended = one.text().count(DUMPED), len(one.statuses)
         one.send(signal.SIGUSR2)
-        self.until(lambda: one.text().count(DUMPED) > dumps or len(one.statuses) > ended, 60.0)
+        self.until(lambda: one.text().count(DUMPED) > dumps or len(one.statuses) > ended)
         if len(one.statuses) > ended:  # it lost the lease, and the next process has yet to say what it knows
             return False
         if "name:" in one.queue() or (one.release != "1.16" and any(one.pending().values())):

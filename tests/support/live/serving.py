@@ -31,6 +31,7 @@ from tests.support.apiserver import FrontServer
 from tests.support.apiserver.real_server import free_ports
 from tests.support.apiserver.storage import Document
 from tests.support.live.live_cluster import NODES, PODS
+from tests.support.processes import SECONDS
 
 MASTER: dict[str, Any] = {"username": "admin", "uid": "admin", "groups": ["system:masters"]}
 NOBODY: dict[str, Any] = {"username": "nobody", "uid": "uid-nobody"}
@@ -88,9 +89,9 @@ class ServedScheduler:
         connection: http.client.HTTPConnection
         if port is None:
             used = trusting() if context is None else context
-            connection = http.client.HTTPSConnection("127.0.0.1", self.settings.port, context=used, timeout=20)
+            connection = http.client.HTTPSConnection("127.0.0.1", self.settings.port, context=used, timeout=SECONDS)
         else:
-            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=SECONDS)
         try:
             connection.request(method, path, body, sent)
             answer = connection.getresponse()

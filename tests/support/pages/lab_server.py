@@ -17,6 +17,7 @@ from kubescheduler.lab import PAGE
 from kubescheduler.lab.lab_application import AllowedHosts, LabApplication, LabParts, Listening, serve_until
 from kubescheduler.lab.lab_sessions import ServerLimits
 from kubescheduler.lab.scene_process import Opens, SceneCode
+from tests.support.processes import SECONDS
 
 TOKEN = "a-token-for-tests-only"
 
@@ -79,7 +80,7 @@ class LabServer:
 
         after: bytes that follow the headers as they are, in place of a body.
         """
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=SECONDS)
         usual = {"Host": f"127.0.0.1:{self.port}", "X-Lab-Token": TOKEN, "Content-Type": "application/json"}
         sent = {**usual, **(headers or {})}
         try:

@@ -87,7 +87,7 @@ class Stopped:
 
     def end(self) -> tuple[int, str, str]:
         """What it leaves behind: status, output, errors."""
-        out, err = self.process.communicate(timeout=120)
+        out, err = self.process.communicate()
         return self.process.returncode, out.decode(), err.decode()
 
 
@@ -147,7 +147,6 @@ def finished(
         [sys.executable, "-m", "kubescheduler", *arguments],
         cwd=folder,
         env=_environment(folder, **(environment or {})),
-        timeout=120,
         check=False,
         **given,  # type: ignore[call-overload]
     )

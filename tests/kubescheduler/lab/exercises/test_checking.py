@@ -55,6 +55,15 @@ def test_it_is_ended(before: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert not takes_calls(seen[0])
 
 
+def test_it_says_where_it_stands(tmp_path: Path) -> None:
+    """The line of a call that has not come back."""
+    file = tmp_path / "extender.py"
+    text = SERVER.format(before="def answer(): signal.pause()")
+    file.write_text(text.replace("server.accept()[0].close()", "answer()"))
+    with running_extender(file) as (_, last_words):
+        assert last_words() == f"{file}, line 2: it does not return"
+
+
 def test_two_run_at_a_time(tmp_path: Path) -> None:
     """Each has a port of its own."""
     (tmp_path / "extender.py").write_text(SERVER.format(before=""))
