@@ -69,6 +69,19 @@ def test_examples_run_and_print_what_is_shown(path: Path, tmp_path: Path) -> Non
     assert refreshed(text, tmp_path) == text
 
 
+FILE_NOTE = re.compile(r"^<!-- (?:file|append): (?:.*/)?(.*) -->$", re.MULTILINE)
+
+
+@pytest.mark.parametrize("path", WITH_EXAMPLES, ids=name_of)
+def test_files_are_named_where_a_reader_sees_it(path: Path) -> None:
+    """The paragraph before a block that is to be a file says the file's name; the comment that says it is not shown."""
+    text = text_of(path)
+    for note in FILE_NOTE.finditer(text):
+        before = text[: note.start()].rstrip().rpartition("\n\n")[2]
+        assert note[1] in before, f"{note[1]}: {before}"
+        assert not before.endswith("```"), note[1]
+
+
 @pytest.mark.parametrize("path", DOCUMENTS, ids=name_of)
 def test_links_lead_somewhere(path: Path) -> None:
     """Every relative link names a file that is there, and a heading in it."""
