@@ -66,11 +66,19 @@ def test_os_exit_is_no_answer() -> None:
     assert "SystemExit: os._exit(0) would end the scheduler without an answer" in asked(leaves, 60)
 
 
-def test_each_call_within_a_call_has_its_own_time() -> None:
+def test_each_call_within_a_call_has_its_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """A rule that asks a function about every node is as patient with the last as with the first."""
-    inner = CustomCall("predicate Mine, a node", lambda: threading.Event().wait(0.1))
-    with limited(1.0):
-        assert CustomCall("predicate Mine", lambda: [inner.ask() for _ in range(12)]).ask() == [False] * 12
+    now, left = [1e9], []
+    inner = CustomCall("predicate Mine, a node", lambda: look(50))
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+
+    def look(seconds: int = 0) -> None:
+        left.append(LIMIT.running[threading.get_ident()] - now[0])
+        now[0] += seconds
+
+    with limited(60):
+        CustomCall("predicate Mine", lambda: [(inner.ask(), look()) for _ in range(3)]).ask()
+    assert left == [60] * 6
     assert not LIMIT.running
 
 
