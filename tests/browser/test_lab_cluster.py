@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.pages.lab_page import PHONE, LabPages, Page, RunningLab, settled, violations
+from tests.support.pages.lab_page import PHONE, LabPages, Page, RunningLab, settled, show_screen, violations
 from tests.support.pages.layout_faults import layout_faults
 
 POD, ROOMY, FULL = "shop/db-2", "worker-5", "worker-1"
@@ -217,6 +217,73 @@ def test_a_refused_edit_is_said_in_its_form(lab: RunningLab, lab_pages: LabPages
     dialog.locator(".problems", has_text=ROOMY).wait_for()
     assert dialog.get_by_label("Name").input_value() == ROOMY
     assert violations(page) == []
+
+
+ADD, CHANGE = "[aria-label='Add to the cluster']", f"[aria-label='Change {FULL}']"
+WEB = "shop/web-6d5f9-9xw7m"
+BOX = f".pod-box[title^='{WEB}']"
+FORMS = (
+    (ADD, "Node …", {"labels": "disk=ssd, spot"}, "Add the node", "Added node node-13"),
+    (ADD, "Pods …", {"count": "2"}, "Add", "Added 2 pods: web"),
+    (ADD, "From YAML …", {}, "Add", "Added 1 pod"),
+    (CHANGE, "Taint …", {"key": "gpu"}, "Add the taint", f"Tainted node {FULL} with gpu:NoSchedule"),
+    (CHANGE, "Label …", {"key": "team", "value": "data"}, "Set the label", f"Labelled node {FULL} with team=data"),
+    (CHANGE, "Resize …", {"cpu": "9"}, "Resize", f"Resized node {FULL}: cpu 9"),
+    (CHANGE, "Clone …", {"count": "2"}, "Clone", f"Cloned node {FULL} 2 times"),
+    (CHANGE, "Edit YAML …", {}, "Apply", f"Edited Node {FULL}"),
+    (BOX, "Edit YAML …", {}, "Apply", f"Edited Pod {WEB}"),
+    (BOX, "Scale its workload …", {"replicas": "4"}, "Scale", f"Scaled {WEB} to 4 pods"),
+)  # fmt: skip
+"""What opens a menu, the entry, what is typed by field, the button, and what is said then."""
+
+
+def test_every_form_makes_its_change(lab: RunningLab, lab_pages: LabPages) -> None:
+    """By its menu, with what it begins with and what is typed, in which no spelling is looked at."""
+    page = opened(lab, lab_pages)
+    dialog = page.get_by_role("dialog")
+    for opener, entry, typed, button, said in FORMS:
+        page.locator(opener).click()
+        page.get_by_role("menuitem", name=entry).click()
+        for name, text in typed.items():
+            dialog.locator(f"[name={name}]").fill(text)
+            assert dialog.locator(f"[name={name}]").evaluate("field => field.spellcheck") is False
+        dialog.get_by_role("button", name=button, exact=True).click()
+        page.locator(".toast .text", has_text=said).wait_for()
+        settled(page)
+    tab = page.evaluate("sessionStorage.getItem('lab-tab')")
+    [node] = lab.ask("cluster", tab=tab, find="node-13", **{"from": 0, "to": 1})["nodes"]
+    assert node["labels"] == {"kubernetes.io/hostname": "node-13", "disk": "ssd", "spot": ""}
+
+
+def test_of_two_taints_with_a_key_one_is_removed(lab: RunningLab, lab_pages: LabPages) -> None:
+    """The other has another effect."""
+    page = opened(lab, lab_pages)
+    tab = page.evaluate("sessionStorage.getItem('lab-tab')")
+    for effect in ("NoSchedule", "NoExecute"):
+        lab.ask("edit", tab=tab, edit={"do": "taint", "node": ROOMY, "taint": f"gpu=a:{effect}"})
+    card(page, ROOMY).get_by_role("button", name=f"Change {ROOMY}").click()
+    page.get_by_role("menuitem", name="Taint").click()
+    page.get_by_role("button", name="Remove gpu=a:NoExecute").click()
+    page.locator(".listed li", has_text="gpu=a:NoExecute").wait_for(state="detached")
+    assert page.locator(".listed li").all_inner_texts() == ["gpu=a:NoSchedule"]
+
+
+def test_a_slip_in_yaml_is_at_its_line(lab: RunningLab, lab_pages: LabPages) -> None:
+    """Of manifests, and of the configuration of a scheduler that is added."""
+    page = opened(lab, lab_pages)
+    dialog = page.get_by_role("dialog")
+    page.get_by_role("button", name="Add to the cluster").click()
+    page.get_by_role("menuitem", name="From YAML").click()
+    dialog.locator(".cm-content").fill("kind: Pod\nmetadata: [")
+    dialog.get_by_role("button", name="Add", exact=True).click()
+    dialog.locator(".editor-problems li b", has_text="line 3").wait_for()
+    page.keyboard.press("Escape")
+    show_screen(page, "Side by side")
+    page.get_by_role("button", name="Add a scheduler").click()
+    dialog.get_by_label("Configured by").select_option("config")
+    dialog.locator(".cm-content").fill("kind: [\n")
+    dialog.get_by_role("button", name="Add", exact=True).click()
+    dialog.locator(".editor-problems li b", has_text="line 2").wait_for()
 
 
 def test_names_are_text(lab: RunningLab, lab_pages: LabPages) -> None:

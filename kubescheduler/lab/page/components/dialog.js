@@ -83,7 +83,7 @@ export function Field({ label, name, hint = "", choices = null, value = "", type
   const list = useId();
   return html`<label class="field">
     <span>${label}</span>
-    <input name=${name} type=${type} defaultValue=${value} list=${choices ? list : undefined} autocomplete="off" spellcheck="false" ...${rest} />
+    <input name=${name} type=${type} defaultValue=${value} list=${choices ? list : undefined} autocomplete="off" spellcheck=${false} ...${rest} />
     ${hint && html`<small class="quiet">${hint}</small>`}
     ${choices && html`<datalist id=${list}>${choices.map((each) => html`<option value=${each} />`)}</datalist>`}
   </label>`;
@@ -93,7 +93,7 @@ export function Field({ label, name, hint = "", choices = null, value = "", type
 export function Select({ label, name, choices, value, ...rest }) {
   return html`<label class="field">
     <span>${label}</span>
-    <select name=${name} defaultValue=${value} ...${rest}>
+    <select name=${name} ...${rest}>
       ${choices.map((each) => {
         const [key, text] = Array.isArray(each) ? each : [each, each];
         return html`<option value=${key} selected=${key === value}>${text}</option>`;
@@ -105,7 +105,7 @@ export function Select({ label, name, choices, value, ...rest }) {
 // "a=1, b=2" as a map; a name without a value has an empty one.
 export function pairs(text) {
   const parts = text.split(/[,\n]/).map((each) => each.trim());
-  return Object.fromEntries(parts.filter(Boolean).map((each) => [each.split("=")[0], each.slice(each.indexOf("=") + 1)]));
+  return Object.fromEntries(parts.filter(Boolean).map((each) => [each.split("=")[0], each.split("=").slice(1).join("=")]));
 }
 
 // "a, b" as a list.

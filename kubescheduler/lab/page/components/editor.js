@@ -100,10 +100,13 @@ function codeMirror() {
   return loading;
 }
 
+// "config:2:1: …" and "text: line 2, column 1: …"
+const PLACED = /^(?:\w+:(\d+):(\d+)|(?:[^\n]*?: )?line (\d+), column (\d+)): ([^]*)$/;
+
 // A problem as {text, line?, column?}: a text may say where it is.
 export function placed(problem) {
-  const at = typeof problem === "string" ? /^(?:[^\n]*?: )?line (\d+), column (\d+): ([^]*)$/.exec(problem) : null;
-  if (at) return { text: at[3], line: Number(at[1]), column: Number(at[2]) };
+  const at = typeof problem === "string" ? PLACED.exec(problem) : null;
+  if (at) return { text: at[5], line: Number(at[1] ?? at[3]), column: Number(at[2] ?? at[4]) };
   return typeof problem === "string" ? { text: problem } : problem;
 }
 
@@ -210,7 +213,7 @@ export function Editor({ label, value, onInput, problems = [], readOnly = false,
           ref=${area}
           aria-label=${label}
           aria-describedby=${problems.length ? id : null}
-          spellcheck="false"
+          spellcheck=${false}
           readonly=${readOnly}
           defaultValue=${begun.current}
           onInput=${(event) => onInput?.(event.target.value)}

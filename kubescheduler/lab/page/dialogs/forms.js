@@ -104,12 +104,13 @@ export function CloneNode({ name }) {
 export function EditYaml({ kind, name }) {
   const known = useAnswer(kind, kind === "pod" ? { key: name } : { name }, { slot: "yaml" });
   const [text, setText] = useState(null);
-  const title = `${kind === "pod" ? "Pod" : "Node"} ${name}`;
+  const written = kind === "pod" ? "Pod" : "Node";
+  const title = `${written} ${name}`;
   if (known.problems) return html`<${Dialog} title=${title}><${Faults} problems=${known.problems} /></${Dialog}>`;
   if (!known.answer) return html`<${Dialog} title=${title}><${Loading} text="Reading it" /></${Dialog}>`;
   const editor = (problems) => html`<${Editor} label=${title} value=${text ?? known.answer.yaml} onInput=${setText} readOnly=${!live()} problems=${problems.map(placed)} />`;
   if (!live()) return html`<${Dialog} title=${title} wide>${editor([])}</${Dialog}>`;
-  const build = () => ({ do: "editYaml", kind, key: name, text: text ?? known.answer.yaml });
+  const build = () => ({ do: "editYaml", kind: written, key: name, text: text ?? known.answer.yaml });
   return html`<${EditForm} title=${title} action="Apply" build=${build} wide>${editor}</${EditForm}>`;
 }
 
@@ -193,7 +194,7 @@ export function Taint({ name }) {
 }
 
 function There({ name, taints }) {
-  const remove = (taint) => () => edit({ do: "untaint", node: name, key: taint.split(/[=:]/)[0] });
+  const remove = (taint) => () => edit({ do: "untaint", node: name, key: `${taint.split(/[=:]/)[0]}:${taint.split(":").at(-1)}` });
   return html`<ul class="listed" aria-label="Taints it has">
     ${taints.map(
       (taint) => html`<li><code>${taint}</code> <${IconButton} name="close" label=${`Remove ${taint}`} onClick=${remove(taint)} /></li>`,

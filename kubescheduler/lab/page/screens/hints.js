@@ -105,7 +105,7 @@ function NodeField({ node, choose }) {
       value=${text}
       placeholder="name of a node"
       autocomplete="off"
-      spellcheck="false"
+      spellcheck=${false}
       onInput=${(event) => setText(event.target.value)}
       onChange=${(event) => choose(event.target.value.trim())}
     />

@@ -45,7 +45,7 @@ function Control({ field, text, type, set, faulty }) {
   }
   const typed = { onInput: (event) => type(event.target.value), onChange: (event) => set(event.target.value) };
   if (field.type === "list" || field.type === "object") {
-    return html`<textarea ...${shared} ...${typed} rows="4" spellcheck="false"></textarea>`;
+    return html`<textarea ...${shared} ...${typed} rows="4" spellcheck=${false}></textarea>`;
   }
   return html`<input ...${shared} ...${typed} type=${NUMBERS.has(field.type) ? "number" : "text"} step="any" />`;
 }
