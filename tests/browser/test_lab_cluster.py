@@ -222,7 +222,7 @@ def test_a_refused_edit_is_said_in_its_form(lab: RunningLab, lab_pages: LabPages
 ADD, CHANGE = "[aria-label='Add to the cluster']", f"[aria-label='Change {FULL}']"
 WEB = "shop/web-6d5f9-9xw7m"
 BOX = f".pod-box[title^='{WEB}']"
-FORMS = (
+FORMS: tuple[tuple[str, str, dict[str, str], str, str], ...] = (
     (ADD, "Node …", {"labels": "disk=ssd, spot"}, "Add the node", "Added node node-13"),
     (ADD, "Pods …", {"count": "2"}, "Add", "Added 2 pods: web"),
     (ADD, "From YAML …", {}, "Add", "Added 1 pod"),
