@@ -547,7 +547,16 @@ class Decoder:
 
 def notes_on(unknown: Mapping[str, int]) -> list[str]:
     """One note for each kind that was left out."""
-    return [f"kind {kind} ignored ({n} object{'s' * (n != 1)}): no scheduler reads it" for kind, n in unknown.items()]
+    return [
+        f"kind {kind} ignored ({n} object{'s' * (n != 1)}): no scheduler reads it{_in_other_case(kind)}"
+        for kind, n in unknown.items()
+    ]
+
+
+def _in_other_case(quoted: str) -> str:
+    """The kind that is meant by one whose letters differ from it in case alone."""
+    meant = next((kind for kind in KINDS if f'"{kind}"'.casefold() == quoted.casefold()), "")
+    return f"; did you mean {meant}?" if meant and f'"{meant}"' != quoted else ""
 
 
 def _expand(items: Iterable[Item | tuple[str, Manifest]], problems: list[str]) -> Iterable[Item]:

@@ -82,6 +82,8 @@ API_VERSIONS = tuple(
 )
 """Every apiVersion, in the order in which they came."""
 V1ALPHA1, V1ALPHA2, V1BETA1, V1BETA2, V1BETA3, V1 = API_VERSIONS
+OLDEST = "componentconfig/v1alpha1"
+"""What v1alpha1 was called at first."""
 
 _BEFORE_V1 = tuple(point.value for point in Point if point not in (Point.PLACEMENT_GENERATE, Point.PLACEMENT_SCORE))
 PARTNERS = {"unreserve": Point.RESERVE.value}

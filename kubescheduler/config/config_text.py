@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime
 import re
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -136,10 +136,12 @@ def read_configmap(path: Path) -> Mapping[str, Any]:
     document = parse_first_document(text, name)
     if not document.documents_behind():
         return document
-    found = [each for each in _manifests(text, name) if _has_policy(each)]
+    manifests = _manifests(text, name)
+    found = [each for each in manifests if _has_policy(each)]
     if len(found) != 1:
         many = f"{len(found)} ConfigMaps" if found else "no ConfigMap"
-        raise ConfigError(f'{name}: {many} with a value at key "{POLICY_KEY}" among its documents; it needs one')
+        text = f'{many} with a value at key "{POLICY_KEY}" among its documents; it needs one'
+        raise ConfigError(f"{name}: {text}{_instead_of_policy(manifests)}")
     manifest: Mapping[str, Any] = found[0]
     return manifest
 
@@ -160,6 +162,12 @@ def _has_policy(manifest: Any) -> bool:
     return isinstance(data, Mapping) and POLICY_KEY in data
 
 
+def _instead_of_policy(manifests: Iterable[Any]) -> str:
+    """What to do with ConfigMaps that hold another configuration."""
+    there = any(map(_has_configuration, manifests))
+    return f"; it has a {CONFIGURATION_KIND}: give the file as --config" if there else ""
+
+
 def configmap_policy(manifest: Mapping[str, Any], name: str) -> ParsedDocument:
     """The policy document that a ConfigMap holds as text."""
     if manifest.get("kind") != "ConfigMap":
@@ -167,7 +175,8 @@ def configmap_policy(manifest: Mapping[str, Any], name: str) -> ParsedDocument:
     data = manifest.get("data")
     text = data.get(POLICY_KEY) if isinstance(data, Mapping) else None
     if text is None:
-        raise ConfigError(f'missing policy config map value at key "{POLICY_KEY}"')
+        text = f'missing policy config map value at key "{POLICY_KEY}": {name} has none'
+        raise ConfigError(text + _instead_of_policy([manifest]))
     if not isinstance(text, str):
         raise ConfigError(f"{name}: data[{POLICY_KEY}]: expected text, found {_kind(text)}; write it after a |")
     return _policy(text, f"{name}[{POLICY_KEY}]")

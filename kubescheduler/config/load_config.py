@@ -19,7 +19,9 @@ from kubescheduler.config.config_schema import (
     API_VERSIONS,
     KIND,
     MULTI_POINT,
+    OLDEST,
     PARTNERS,
+    V1ALPHA1,
     PluginConfig,
     Written,
     WrittenProfile,
@@ -591,6 +593,9 @@ def type_problems(document: Mapping[str, Any], release: str, versions: Sequence[
 
 def _version_hint(version: str, release: str, versions: Sequence[str]) -> str:
     """What to do with a document of an apiVersion that is not among those that the release reads."""
+    if version == OLDEST:
+        what = "write that" if V1ALPHA1 in versions else "kubescheduler migrate makes what it reads from this"
+        return f"it is called {V1ALPHA1} now; {what}"
     if version not in API_VERSIONS:
         return f"write {versions[0]}"
     reads = f"{release} reads {' and '.join(each.rpartition('/')[2] for each in versions)}"

@@ -16,7 +16,7 @@ from algorithmprovider.registry import valid_name
 from clusterstate.errors import ConfigError, RegistryError, faults_at, nearest
 from clusterstate.usage import is_extended_resource
 from kubecel.api_names import go_quote, qualified_name_errors
-from kubescheduler.config.config_text import parse_document, read_text
+from kubescheduler.config.config_text import CONFIGURATION_KIND, parse_document, read_text
 from kubescheduler.config.go_decoding import (
     Fault,
     GoDecoder,
@@ -154,6 +154,8 @@ def type_problem(document: Mapping[str, Any], error: str) -> str:
     """What to do with a document that is no Policy. error: the release's text."""
     if document.get("kind") == "ConfigMap":
         return f"kind: {error}; this is a ConfigMap: give the file as --policy-configmap"
+    if document.get("kind") == CONFIGURATION_KIND:
+        return f"kind: {error}; this is a {CONFIGURATION_KIND}: give the file as --config"
     return f"kind: {error}; a policy begins with kind: Policy and apiVersion: v1"
 
 
@@ -280,6 +282,8 @@ def misplaced(names: Iterable[str], what: str) -> dict[str, str]:
 def _hint(name: str, known: Collection[str], error: str, gated: Mapping[str, str], elsewhere: Mapping[str, str]) -> str:
     if "type not found" not in error:
         return ""
+    if not name:
+        return "; it has no name"
     if name in gated:
         return f"; --feature-gates {gated[name]} registers it"
     from kubescheduler.config.policy_1_20_plugins import policy_name_hint

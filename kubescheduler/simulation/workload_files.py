@@ -90,7 +90,7 @@ class WorkloadReader:
         self._chains: dict[str, tuple[str, list[tuple[Pod, Times]]]] = {}
         self._traces: list[Arrival] = []
         self._made = 0
-        self.idle: list[str] = []
+        self._idle: list[str] = []
         """Of each controller that makes no pods why."""
         self._plain = Decoder(prepare=release.filling.others if defaulting else None)
         self._claims = ClaimControllers(
@@ -100,7 +100,7 @@ class WorkloadReader:
     @property
     def notes(self) -> list[str]:
         """What was left out, and what was found in manifests that are judged with ``warn``."""
-        return [*dict.fromkeys((*notes_on(self._unknown), *self.idle, *self._warnings, *self._claims.notes))]
+        return [*dict.fromkeys((*notes_on(self._unknown), *self._idle, *self._warnings, *self._claims.notes))]
 
     def run(self) -> None:
         """Reads the manifests: pods, controllers by their templates, and nodes that come and go."""
@@ -170,7 +170,7 @@ class WorkloadReader:
             return
         if replicas.idle:
             namespace = first.metadata.namespace
-            self.idle.append(f"{manifest['kind']} {namespace}/{replicas.name} {replicas.idle}: it makes no pods")
+            self._idle.append(f"{manifest['kind']} {namespace}/{replicas.name} {replicas.idle}: it makes no pods")
         daemons = self._daemon_pods(decoder, item, replicas, first) if replicas.per_node else []
         self._made += len(daemons) or replicas.count
         if self._made > limit("pods"):
@@ -395,8 +395,8 @@ def workload_in(  # noqa: PLR0913
     problems += _clashes(workload, objects, running=running)
     if needed and not (problems or workload.arrivals or workload.controllers):
         fault = swapped((arrival.node for arrival in workload.nodes), objects)
-        idle = f" ({'; '.join(reading.idle)})" if reading.idle else ""
-        fault = fault or f"no pods in it{idle}; give pods, a controller with a pod template, or a .csv trace"
+        found = f" ({'; '.join(reading.notes)})" if reading.notes else ""
+        fault = fault or f"no pods in it{found}; give pods, a controller with a pod template, or a .csv trace"
         problems.append(f"{name}: {fault}")
     if problems:
         raise DecodeError(problems)

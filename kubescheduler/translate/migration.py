@@ -12,7 +12,7 @@ import msgspec
 from clusterstate.errors import ConfigError, faults_at
 from clusterstate.manifests.fields import describe
 from kubescheduler.config.component_format import ComponentFormat, Lifted
-from kubescheduler.config.config_schema import API_VERSIONS, KIND, V1, V1ALPHA1
+from kubescheduler.config.config_schema import API_VERSIONS, KIND, OLDEST, V1, V1ALPHA1
 from kubescheduler.config.config_text import POLICY_KEY, document_format, parse_document, parse_first_document
 from kubescheduler.config.v1alpha1 import V1Alpha1Config, read_v1alpha1, refuse_policy_in, v1alpha1_document
 from kubescheduler.engine.engine_flags import EngineFlags
@@ -294,8 +294,6 @@ def only_one(held: Sequence[Held], names: Sequence[str]) -> tuple[Held, tuple[No
 
 OF_POLICIES = ("policy-config-file", "policy-configmap", "algorithm-provider", "use-legacy-policy-config")
 """Flags that only releases with policies have."""
-OLDEST = "componentconfig/v1alpha1"
-"""What v1alpha1 was called before 1.10."""
 
 
 class MigrationOptions(msgspec.Struct, frozen=True):

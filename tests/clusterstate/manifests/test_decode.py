@@ -217,6 +217,7 @@ def test_unknown_kinds_among_others() -> None:
     """They are left out with one note each; a known kind of another group is unknown too."""
     documents: list[tuple[str, Any]] = [
         ("a", {"kind": "Deployment"}),
+        ("a", {"kind": "node"}),
         ("a", pod()),
         ("b", {"apiVersion": "apps/v1", "kind": "DeploymentList", "items": [{}, {}]}),
         ("b", {"apiVersion": "serving.knative.dev/v1", "kind": "Service", "metadata": {"name": "s"}}),
@@ -225,6 +226,7 @@ def test_unknown_kinds_among_others() -> None:
     assert [type(obj) for obj in found.objects] == [Pod]
     assert found.notes == [
         'kind "Deployment" ignored (3 objects): no scheduler reads it',
+        'kind "node" ignored (1 object): no scheduler reads it; did you mean Node?',
         'kind "Service" of serving.knative.dev ignored (1 object): no scheduler reads it',
     ]
 

@@ -142,8 +142,13 @@ def test_policy_configmap(tmp_path: Path, text: str) -> None:
     ("manifest", "text"),
     [
         ({"kind": "Policy"}, "c: expected a ConfigMap, found kind Policy"),
-        ({"kind": "ConfigMap"}, 'missing policy config map value at key "policy.cfg"'),
-        ({"kind": "ConfigMap", "data": {"x": ""}}, 'missing policy config map value at key "policy.cfg"'),
+        ({"kind": "ConfigMap"}, 'missing policy config map value at key "policy.cfg": c has none'),
+        ({"kind": "ConfigMap", "data": {"x": ""}}, 'missing policy config map value at key "policy.cfg": c has none'),
+        (
+            {"kind": "ConfigMap", "data": {"x": "kind: KubeSchedulerConfiguration"}},
+            'missing policy config map value at key "policy.cfg": c has none; it has a KubeSchedulerConfiguration: '
+            "give the file as --config",
+        ),
         (
             {"kind": "ConfigMap", "data": {"policy.cfg": {}}},
             "c: data[policy.cfg]: expected text, found a mapping; write it after a |",
@@ -153,7 +158,7 @@ def test_policy_configmap(tmp_path: Path, text: str) -> None:
             "invalid policy: c[policy.cfg]: expected a mapping of keys to values, found a list",
         ),
     ],
-    ids=["kind", "no-data", "no-key", "no-text", "no-policy"],
+    ids=["kind", "no-data", "no-key", "configuration", "no-text", "no-policy"],
 )
 def test_faulty_configmaps(manifest: dict[str, Any], text: str) -> None:
     """A ConfigMap without a policy is refused."""

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from clusterstate.errors import ConfigError
+from kubescheduler.config.config_schema import OLDEST, V1ALPHA1
 from kubescheduler.config.load_config import component_config_from, read_component_config
 from tests.support.configuring.component_build import GROUP, args_of, document, entry, error, format_of, problems, read
 
@@ -58,6 +59,9 @@ def test_other_documents(release: str, found: dict[str, Any], text: str) -> None
         pytest.param("1.20", {"kind": "ConfigMap", "apiVersion": "v1"}, "--policy-configmap", id="configmap"),
         pytest.param("1.20", document("1.36"), "1.20 reads v1beta1; this is for a later --release", id="newer"),
         pytest.param("1.36", document("1.20"), "1.36 reads v1; kubescheduler migrate makes it from this", id="older"),
+        pytest.param(
+            "1.36", {"apiVersion": OLDEST, "kind": KIND}, f"{V1ALPHA1} now; kubescheduler migrate", id="oldest"
+        ),
         pytest.param("1.36", {"apiVersion": f"{GROUP}/v2", "kind": KIND}, f"write {GROUP}/v1", id="version"),
         pytest.param("1.36", {**document("1.36"), "kind": "KubeSchedulerConfig"}, f"did you mean {KIND}?", id="kind"),
         pytest.param("1.36", {"apiVersion": f"{GROUP}/v1"}, f"kind: {KIND}", id="no-kind"),

@@ -229,10 +229,13 @@ def test_wrong_kind_or_version(document: dict[str, Any], text: str) -> None:
     assert problems(document, strict=True) == (f"kind: {text}; a policy begins with kind: Policy and apiVersion: v1",)
 
 
-def test_a_config_map_is_recognised() -> None:
-    """A ConfigMap given as a policy file gets a hint at its own option."""
-    (problem,) = problems({"kind": "ConfigMap", "apiVersion": "v1"}, strict=True)
-    assert problem.endswith("this is a ConfigMap: give the file as --policy-configmap")
+@pytest.mark.parametrize(
+    ("kind", "option"), [("ConfigMap", "--policy-configmap"), ("KubeSchedulerConfiguration", "--config")]
+)
+def test_another_document_is_recognised(kind: str, option: str) -> None:
+    """One that is given as a policy file gets a hint at its own option."""
+    (problem,) = problems({"kind": kind, "apiVersion": "v1"}, strict=True)
+    assert problem.endswith(f"this is a {kind}: give the file as {option}")
 
 
 def test_every_fault_at_once() -> None:
@@ -489,6 +492,12 @@ def test_every_problem_with_its_path() -> None:
         "priorities[1]: Invalid configuration: Priority type not found for EqualPriorty; did you mean EqualPriority?",
         "hardPodAffinitySymmetricWeight: invalid hardPodAffinitySymmetricWeight: 101, must be in the range 1-100",
     ]
+
+
+def test_an_entry_without_a_name() -> None:
+    """The release's text ends where the name is to be; so that is said."""
+    (problem,) = problems_of(Policy(predicates=(PredicatePolicy(""),)))
+    assert problem == "predicates[0]: Invalid configuration: Predicate type not found for ; it has no name"
 
 
 def test_the_release_stops_at_its_first_check() -> None:

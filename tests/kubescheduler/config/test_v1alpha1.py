@@ -233,7 +233,7 @@ def test_unknown_keys() -> None:
         ),
         (
             {"apiVersion": "componentconfig/v1alpha1", "kind": "KubeSchedulerConfiguration"},
-            "release 1.16 does not read",
+            f"release 1.16 does not read componentconfig/v1alpha1; it is called {GROUP}/v1alpha1 now; write that",
         ),
         ({"kind": "Policy", "apiVersion": "v1"}, "give the file as --policy-config-file"),
         (document(algorithmSource={**FILE, "provider": ""}), "algorithmSource.provider: it is empty, and still goes"),

@@ -232,7 +232,11 @@ def test_pending_pods_of_the_cluster() -> None:
             for kind in ("Deployment", "StatefulSet", "ReplicaSet", "DaemonSet")
         ),
         ([make_node("n").metadata.name], "must be a Kubernetes object"),
-        ([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}}], "no pods in it"),
+        ([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}}], "no pods in it; give"),
+        (
+            [{**pod("a"), "kind": "pod"}],
+            '(kind "pod" ignored (1 object): no scheduler reads it; did you mean Pod?); give',
+        ),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
