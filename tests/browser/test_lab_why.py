@@ -48,6 +48,21 @@ def test_steps_are_walked_by_keys(lab: RunningLab, lab_pages: LabPages) -> None:
     page.get_by_role("button", name="Play the steps").wait_for()
 
 
+def test_a_search_changes_what_is_listed_and_not_what_is_said(lab: RunningLab, lab_pages: LabPages) -> None:
+    """Of the nodes by that name, those that fit have a row with scores; how many fit is said of all nodes."""
+    page = opened(lab, lab_pages, "Why")
+    nodes = lab.ask("decision", tab=page.evaluate("sessionStorage.getItem('lab-tab')"))["nodes"]
+    said = page.locator(".outcome").inner_text()
+    assert f"{sum(node['fits'] for node in nodes)} of 12 nodes fit" in said
+    heads = page.locator(".matrix-row .row-head")
+    for node in (nodes[0], nodes[-1]):
+        page.get_by_label("Find nodes by name").fill(node["name"])
+        page.locator("[role=grid][aria-rowcount='2']" if node["fits"] else "text=No node that fits has").wait_for()
+        settled(page)
+        assert [node["name"] in head for head in heads.all_inner_texts()] == [True] * node["fits"]
+        assert page.locator(".outcome").inner_text() == said
+
+
 def test_cells_of_the_matrix_open_their_evidence(lab: RunningLab, lab_pages: LabPages) -> None:
     """Arrows walk the cells of the grid, Enter opens, Escape closes and goes back to the cell."""
     page = opened(lab, lab_pages, "Why", "train-1")

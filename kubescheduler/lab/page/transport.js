@@ -76,7 +76,8 @@ function partOf(answers, verb, { from, to, find, order, check, rule, ...rest }) 
   const found = whole.nodes.filter((node) => !find || node.name.includes(find));
   if (order === "name") found.sort((a, b) => (a.name < b.name ? -1 : 1));
   const total = find ? found.length : whole.total;
-  return { ...whole, total, nodes: found.slice(from ?? 0, to ?? 60) };
+  const fitting = find ? found.filter((node) => node.fits).length : whole.fitting;
+  return { ...whole, total, fitting, nodes: found.slice(from ?? 0, to ?? 60) };
 }
 
 const NOT_KEPT = "This replay holds no answer to that. Open the scene with `kubescheduler lab` to ask it.";

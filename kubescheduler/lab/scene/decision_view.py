@@ -386,6 +386,8 @@ def decision(
     from_, to, find: see ``part``. order: by rank, those that fit by their totals, then the others by name; or all by
     name. all: every check's reasons, beyond those at which the release stops. pod: ``namespace/name``; by default the
     pod that is asked about.
+
+    fits, nodesTotal: of all nodes; total, fitting: how many there are, and fit, of those whose names have ``find``.
     """
     found = shown_decision(scene, side, pod)
     thorough = shown_decision(scene, side, pod, thorough=True) if all and not found.extenders else found
@@ -393,7 +395,8 @@ def decision(
     scored = found.thorough()
     checks = CheckRows(found, thorough, scheduler, every=all)
     scores = ScoreRows(found, scored, scheduler)
-    shown = _shown(found, find)
+    there = _there(found)
+    shown = there[np.array([find in found.names[row] for row in there.tolist()], np.bool_)] if find else there
     ordered = _ordered(shown, scores, ranks_of(found, scheduler.cache.columns.ranks), order)
     rows = ordered[part(from_, to)]
     refusals, numbers = checks.of(rows), scores.of(rows)
@@ -407,7 +410,9 @@ def decision(
         "notes": list(found.notes),
         "nominated": found.nominated,
         "fits": len(found.feasible),
+        "nodesTotal": len(there),
         "total": len(shown),
+        "fitting": int(np.isin(shown, found.feasible).sum()),
         "steps": steps(found, scheduler),
         "checks": checks.entries(),
         "rules": scores.entries(),
@@ -430,15 +435,12 @@ def ranks_of(found: Decision, ranks: IntArray) -> IntArray:
     return out
 
 
-def _shown(found: Decision, text: str) -> IntArray:
-    """(n,) the rows of the nodes there are, of those whose name has the text."""
+def _there(found: Decision) -> IntArray:
+    """(n,) the rows of the nodes there are."""
     there: Mask = np.zeros(len(found.names), np.bool_)
     there[: len(found.listed)] = found.listed if found.known is None else found.known
     there[found.feasible] = True
-    rows = np.flatnonzero(there)
-    if not text:
-        return rows
-    return rows[np.array([text in found.names[row] for row in rows.tolist()], np.bool_)] if len(rows) else rows
+    return np.flatnonzero(there)
 
 
 def _ordered(rows: IntArray, scores: ScoreRows, ranks: IntArray, order: str) -> IntArray:

@@ -85,7 +85,7 @@ function Reasons({ node }) {
 
 // The matrix as it is drawn in a file: the nodes that came yet.
 function checksChart(pages, columns, all) {
-  const { pod, release, fits, total, tried } = pages.head;
+  const { pod, release, fits, nodesTotal, total, tried } = pages.head;
   const nodes = pages.known(total);
   const rows = nodes.map((node) => ({
     name: node.name,
@@ -93,8 +93,8 @@ function checksChart(pages, columns, all) {
     reasons: reasonsOf(node),
     cells: columns.map((column) => verdictCell(node, column, all)),
   }));
-  const text = `${pod} by release ${release}: ${tried ? `${fits} of ${total} nodes fit` : "not tried"}.`;
-  return { name: "checks", title: "Nodes by checks", text, notes: drawnOf(nodes.length, total, "nodes"), columns, rows, all };
+  const text = `${pod} by release ${release}: ${tried ? `${fits} of ${nodesTotal} nodes fit` : "not tried"}.`;
+  return { name: "checks", title: "Nodes by checks", text, notes: drawnOf(nodes.length, nodesTotal, "nodes"), columns, rows, all };
 }
 
 function verdictCell(node, column, all) {
@@ -114,8 +114,8 @@ const TITLES = { raw: "Raw scores", normalised: "Normalised scores", product: "T
 
 // mode: "raw" | "normalised" | "product"; hidden, scales, tail: of the screen.
 function scoresChart(pages, { mode, hidden, scales, tail, notes }) {
-  const { rules, fits, ties } = pages.head;
-  const rows = pages.known(fits).filter((node) => node.fits);
+  const { rules, fits, fitting, ties } = pages.head;
+  const rows = pages.known(fitting).filter((node) => node.fits);
   return {
     name: mode === "product" ? "totals" : `${mode}-scores`,
     title: TITLES[mode],
@@ -147,10 +147,10 @@ const TAILS = {
 const LANES = { head: 5.25, row: 2.125, name: 11.5, cell: 5.75, tail: 5, stretch: true };
 const STACK = { ...LANES, head: 2.25, tail: 4.5 };
 
-export function ScoreStep({ pages, start, finder, chosen, onChoose, onRange }) {
+export function ScoreStep({ pages, start, finder, find, chosen, onChoose, onRange }) {
   const [mode, setMode] = useState(start);
   const [differing, setDiffering] = useState(null);
-  const { rules, fits, scoredText, ties } = pages.head;
+  const { rules, fits, fitting, scoredText, ties } = pages.head;
   const columns = useMemo(
     () => rules.map((rule) => ({ id: rule.id, title: `${letter(rule.id)} ${rule.title}`, short: letter(rule.id), note: `× ${rule.weight}` })),
     [rules],
@@ -181,8 +181,8 @@ export function ScoreStep({ pages, start, finder, chosen, onChoose, onRange }) {
       label=${stacked ? "Totals of the nodes" : "Nodes by rules"}
       corner="Rank, node"
       columns=${columns}
-      count=${fits}
-      row=${(at) => fitting(pages.row(at))}
+      count=${fitting}
+      row=${pages.row}
       head=${(node) => scoredHead(node, ties)}
       cell=${(node, column) => scoreCell(node, column, mode, scales, hidden)}
       tail=${TAILS[mode].value}
@@ -194,13 +194,9 @@ export function ScoreStep({ pages, start, finder, chosen, onChoose, onRange }) {
       onRange=${onRange}
       rowClass=${(node) => classes(node.chosen && "winner", node.best && "best")}
     />
+    ${find && !fitting && html`<p class="quiet">No node that fits has “${find}” in its name.</p>`}
     <${RuleKey} rules=${rules} />
   `;
-}
-
-// Of rows in the order of ranks, those that fit come first; a row of the others has no scores.
-function fitting(node) {
-  return node?.fits ? node : undefined;
 }
 
 function scoredHead(node, ties) {
@@ -257,7 +253,7 @@ const MOST = 12;
 
 export function Ties({ ties }) {
   if (!ties) return null;
-  const total = ties.total ?? ties.nodes.length;
+  const { total } = ties;
   const named = ties.nodes.slice(0, MOST);
   return html`<div class="note">
     <p><strong>= ${total} nodes share the highest total:</strong> ${named.join(", ")}${total > named.length ? ` and ${total - named.length} more` : ""}.</p>

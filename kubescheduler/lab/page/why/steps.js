@@ -150,7 +150,7 @@ export function Moment({ then }) {
 // The decision in two lines.
 
 export function Outcome({ found }) {
-  const { pod, host, nominated, message, error, tried, fits, total, notes } = found;
+  const { pod, host, nominated, message, error, tried, fits, nodesTotal, notes } = found;
   return html`<header class="outcome">
     <h2>
       <span class="mono">${pod}</span>
@@ -166,7 +166,7 @@ export function Outcome({ found }) {
           ? `nobody looked at the nodes: ${message}`
           : error
           ? `an error ended the attempt, which says nothing of whether nodes fit: ${error}`
-          : `${fits} of ${total} nodes fit${nominated ? `; nominated to ${nominated}` : ""}.${host ? "" : ` ${message}`}`
+          : `${fits} of ${nodesTotal} nodes fit${nominated ? `; nominated to ${nominated}` : ""}.${host ? "" : ` ${message}`}`
       }
     </p>
     ${notes.map((text) => html`<p class="quiet">${text}</p>`)}

@@ -52,6 +52,10 @@ def test_a_decision_has_the_rows_that_are_asked_for(release: str) -> None:
     """Those that fit come first, the others by name with the reasons by check."""
     answer = VERBS["decision"](opened(release), {"from": 0, "to": 2})
     assert (answer["host"], answer["fits"], answer["total"]) == ("b", 1, 3)
+    named = VERBS["decision"](opened(release), {"find": "a"})
+    counts = ("fits", "nodesTotal", "total", "fitting")
+    assert [answer[count] for count in counts] == [1, 3, 3, 1]
+    assert [named[count] for count in counts] == [1, 3, 1, 0]
     assert [node["name"] for node in answer["nodes"]] == ["b", "a"]
     assert list(answer["nodes"][1]["refused"].values()) == [["Insufficient cpu"]]
     assert answer["scored"] == (release == "1.4")  # which scores a single node too
