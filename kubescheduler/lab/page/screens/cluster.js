@@ -81,7 +81,8 @@ const VIEWS = [
 ];
 
 function totals({ nodesTotal, podsTotal, pendingTotal }) {
-  return `${nodesTotal} nodes, ${podsTotal} pods, ${pendingTotal} pending`;
+  const counted = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
+  return `${counted(nodesTotal, "node")}, ${counted(podsTotal, "pod")}, ${pendingTotal} pending`;
 }
 
 function Add() {
@@ -123,12 +124,12 @@ function Schedule() {
 
 function clusterChart(pages) {
   const { total } = pages.head;
-  const { title, asked, pendingTotal, podsTotal } = state.value;
+  const { title, asked } = state.value;
   const nodes = pages.known(total);
   return {
     name: "cluster",
     title: title || "Cluster",
-    text: `${total} nodes, ${podsTotal} pods, ${pendingTotal} pending.`,
+    text: `${totals({ ...state.value, nodesTotal: total })}.`,
     notes: drawnOf(nodes.length, total, "nodes"),
     nodes,
     bars: shownBars,
