@@ -21,7 +21,7 @@ from clusterstate.manifests.fields import BY_ORIGIN, Strictness, describe
 from clusterstate.objects import KINDS, AdmissionObject, ClusterObject, Node, Pod
 from kubescheduler.engine.spec_fields import ARGUMENTS
 from kubescheduler.releases.lookup import release_named
-from kubescheduler.simulation.openb_trace import Trace, is_trace, read_inputs_of, read_trace_nodes
+from kubescheduler.simulation.openb_trace import ReadInputs, Trace, is_trace, read_inputs_of, read_trace_nodes
 from kubescheduler.simulation.pods_to_place import PodsToPlace, joined, merged, pods_in
 from kubescheduler.sources.cluster_input import Progress, decode_items, nothing_to_place, repeated_names, uid_problems
 from kubescheduler.sources.files import COMPRESSED, EXTENSIONS, STDIN, items_in, read_items
@@ -390,11 +390,8 @@ class PodAsking(msgspec.Struct, frozen=True, eq=False):
         traces = [Trace(path)] if path and is_trace(path) else []
         given = found_in([] if traces else thing, what=what, kind="Pod")
         read = pods_in(
-            given.items,
-            given.problems,
+            ReadInputs(given.items, traces, given.problems, what),
             joined(self.objects, accompanying) if accompanying else self.objects,
-            traces=traces,
-            name=what,
             defaulting=self.defaulting,
             release=self.release,
             strictness=self.strictness,

@@ -32,6 +32,7 @@ from kubescheduler.planning.removable_nodes import THRESHOLD, Removals
 from kubescheduler.planning.removable_nodes import removable_nodes as of_cluster
 from kubescheduler.planning.shapes import Shape, shapes_in
 from kubescheduler.releases.daemon_controllers import target_node
+from kubescheduler.simulation.openb_trace import ReadInputs
 from kubescheduler.simulation.workload import Workload
 from kubescheduler.simulation.workload_files import workload_in
 
@@ -109,8 +110,7 @@ def with_daemons(cluster: Cluster, workload: Workload, shapes: Sequence[Shape]) 
     names = {shape.template.name for shape in shapes}
     others = [obj for obj in cluster.objects if not isinstance(obj, Pod)]
     made, _ = workload_in(
-        cluster.daemon_sets,
-        [],
+        ReadInputs([*cluster.daemon_sets]),
         [*others, *(shape.template for shape in shapes)],
         release=cluster.release,
         strictness=cluster.strictness,

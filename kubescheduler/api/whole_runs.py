@@ -255,7 +255,7 @@ def workload_of(
 ) -> tuple[Workload, list[str]]:
     """A workload for a cluster, and notes on what was left out. beside: what else is in the cluster. Raises DecodeError
     with every fault."""
-    from kubescheduler.simulation.openb_trace import Trace, is_trace
+    from kubescheduler.simulation.openb_trace import ReadInputs, Trace, is_trace
     from kubescheduler.simulation.workload_files import workload_in
 
     things = list(flat(given))
@@ -263,10 +263,8 @@ def workload_of(
     found = found_in([each for each in things if each not in traces], what="workload", kind="Pod")
     items = [*found.items, *(Item("", encode_object(obj)) for obj in found.objects)]
     return workload_in(
-        items,
-        found.problems,
+        ReadInputs(items, [Trace(path) for path in traces], found.problems),
         [*cluster, *beside],
-        traces=[Trace(path) for path in traces],
         pending=pending,
         release=cluster.release,
         strictness=cluster.strictness,

@@ -26,7 +26,8 @@ from kubescheduler.cli.output import list_document
 from kubescheduler.cli.progress import progress
 from kubescheduler.engine.spec import Engine
 from kubescheduler.given import key_of
-from kubescheduler.simulation.pods_to_place import PodsToPlace, read_pods_to_place
+from kubescheduler.simulation.openb_trace import read_inputs_of
+from kubescheduler.simulation.pods_to_place import PodsToPlace, pods_in
 from kubescheduler.simulation.workload import Workload
 from kubescheduler.sources.cluster_input import uid_problems
 from kubescheduler.sources.files import check_place, whole_file
@@ -95,9 +96,9 @@ def read_asked(
     """
     problems: list[str] = []
     there = attempt(problems, partial(read_shown, cluster, keep_manifests=keep_manifests, **reading))
-    how: dict[str, Any] = {"stdin": sys.stdin.buffer, "release": reading["release"], "daemons": daemons}
+    how: dict[str, Any] = {"release": reading["release"], "daemons": daemons}
     how |= {"defaulting": reading["defaulting"] and there is not None, "strictness": _judged_like(there, reading)}
-    asked = attempt(problems, read_pods_to_place, pod_files, there, **how)
+    asked = attempt(problems, lambda: pods_in(read_inputs_of(pod_files, sys.stdin.buffer), there, **how))
     if there is None or asked is None:
         raise DecodeError(problems)
     return there, asked
@@ -150,13 +151,12 @@ def read_question(
 def read_workload_for(
     cluster: Cluster, paths: Sequence[str], reading: Reading, *, beside: Iterable[ClusterObject] = (), **more: Any
 ) -> tuple[Workload, list[str]]:
-    """What comes to a cluster, and notes. beside: what is there as well. more: see ``read_workload``."""
-    from kubescheduler.simulation.workload_files import read_workload
+    """What comes to a cluster, and notes. beside: what is there as well. more: see ``workload_in``."""
+    from kubescheduler.simulation.workload_files import workload_in
 
-    return read_workload(
-        paths,
+    return workload_in(
+        read_inputs_of(paths, sys.stdin.buffer),
         [*cluster.objects, *beside],
-        stdin=sys.stdin.buffer,
         defaulting=reading["defaulting"],
         release=reading["release"],
         strictness=_judged_like(cluster, reading),

@@ -82,18 +82,20 @@ class ReadInputs(msgspec.Struct, frozen=True):
 
     items: list[Item]
     """The manifests."""
-    traces: list[Trace]
+    traces: Sequence[Trace] = ()
     """The traces, yet to be read."""
-    problems: list[str]
+    problems: list[str] = msgspec.field(default_factory=list)
     """What is wrong with files and standard input."""
+    name: str = "workload"
+    """Of all of it, in errors."""
 
 
-def read_inputs_of(paths: Sequence[str], stdin: IO[bytes] | None, *, sparse: bool = False) -> ReadInputs:
+def read_inputs_of(paths: Sequence[str], stdin: IO[bytes] | None = None, *, sparse: bool = False) -> ReadInputs:
     """Reads the manifests among files, folders and ``-``, and sets the traces apart. sparse: as for ``read_items``."""
     faults: list[str] = []
     traces, others, stdin_left = _traces_apart(paths, stdin, faults)
     items, problems = read_items(others, stdin_left, sparse=sparse)
-    return ReadInputs(items, traces, faults + problems)
+    return ReadInputs(items, traces, faults + problems, ", ".join(paths))
 
 
 def _traces_apart(paths: Sequence[str], stdin: IO[bytes] | None, problems: list[str]) -> _Named:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import IO, Any
+from typing import Any
 
 import msgspec
 
@@ -15,7 +15,7 @@ from kubescheduler.releases.daemon_controllers import DaemonController
 from kubescheduler.releases.lookup import release_named
 from kubescheduler.releases.names import DEFAULT_RELEASE
 from kubescheduler.simulation.controllers import DAEMON_SET, is_controller
-from kubescheduler.simulation.openb_trace import Trace, read_inputs_of
+from kubescheduler.simulation.openb_trace import ReadInputs
 from kubescheduler.simulation.pod_claims import ClaimControllers, met_claims
 from kubescheduler.simulation.workload import ON_BINDING, Workload
 from kubescheduler.sources.cluster_input import decode_pods, no_pods, swapped
@@ -79,46 +79,10 @@ def joined(objects: Iterable[ClusterObject], accompanying: Iterable[ClusterObjec
     return list(by_name.values())
 
 
-def read_pods_to_place(
-    paths: Sequence[str],
+def pods_in(
+    read: ReadInputs,
     cluster: Iterable[ClusterObject] | None,
     *,
-    stdin: IO[bytes] | None = None,
-    defaulting: bool = True,
-    release: str = DEFAULT_RELEASE,
-    strictness: Strictness = STRICT,
-    daemons: DaemonController | None = None,
-    needed: bool = True,
-) -> PodsToPlace:
-    """The pods of manifests, of controllers with a pod template, and of traces, and what the files hold besides.
-
-    cluster: where they come to; what admission plugins find there, and nodes count; None when it cannot be read.
-    strictness: as for ``clusterstate.manifests.decode.Decoder``. daemons: as for ``read_workload``. needed: that there
-    is no pod is a fault. Pods may run in the cluster already. Raises DecodeError with every fault; files with the nodes
-    that the cluster does not have are one.
-    """
-    read = read_inputs_of(paths, stdin)
-    return pods_in(
-        read.items,
-        read.problems,
-        cluster,
-        traces=read.traces,
-        name=", ".join(paths),
-        defaulting=defaulting,
-        release=release,
-        strictness=strictness,
-        daemons=daemons,
-        needed=needed,
-    )
-
-
-def pods_in(  # noqa: PLR0913
-    items: Sequence[Item],
-    problems: list[str],
-    cluster: Iterable[ClusterObject] | None,
-    *,
-    traces: Sequence[Trace] = (),
-    name: str = "pods",
     defaulting: bool = True,
     release: str = DEFAULT_RELEASE,
     strictness: Strictness = STRICT,
@@ -126,12 +90,15 @@ def pods_in(  # noqa: PLR0913
     admitting: Iterable[AdmissionObject] | None = None,
     needed: bool = True,
 ) -> PodsToPlace:
-    """The pods of items that were read before and of traces; see ``read_pods_to_place``.
+    """The pods of manifests, of controllers with a pod template, and of traces, and what the files hold besides.
 
-    problems: what is known to be wrong already. name: of all, in errors. admitting: what admission plugins find in the
-    cluster, where it is known; that is
-    then looked through only for what needs it. needed: that there is no pod is a fault.
+    cluster: where they come to; what admission plugins find there, and nodes count; None when it cannot be read.
+    strictness: as for ``clusterstate.manifests.decode.Decoder``. daemons: as for ``workload_in``. admitting: what
+    admission plugins find in the cluster, where it is known; that is then looked through only for what needs it.
+    needed: that there is no pod is a fault. Pods may run in the cluster already. Raises DecodeError with every fault;
+    files with the nodes that the cluster does not have are one.
     """
+    items, problems = read.items, read.problems
     controllers = [item for item in items if _makes_pods(item)]
     written = [item for item in items if not _makes_pods(item)]
     of_release = release_named(release)
@@ -152,18 +119,18 @@ def pods_in(  # noqa: PLR0913
     )
     pods = [claims.claimed(obj, item.source) for obj, item in both if isinstance(obj, Pod)]
     if cluster is not None and (fault := swapped(found.objects, cluster)):
-        problems.append(f"{name}: {fault}")
-    elif needed and not (pods or controllers or traces or problems):
-        problems.append(no_pods(name, found))
+        problems.append(f"{read.name}: {fault}")
+    elif needed and not (pods or controllers or read.traces or problems):
+        problems.append(no_pods(read.name, found))
     made, notes = Workload(), found.notes
-    if controllers or traces:
+    if controllers or read.traces:
         from kubescheduler.simulation.workload_files import workload_in
 
         settings: dict[str, Any] = {"defaulting": defaulting, "release": release, "strictness": strictness}
-        settings |= {"traces": traces, "name": name, "daemons": daemons, "running": True}
-        settings["needed"] = needed and not pods
+        settings |= {"daemons": daemons, "running": True, "needed": needed and not pods}
+        coming = ReadInputs(controllers, read.traces, name=read.name)
         world = joined(cluster or (), (obj for obj, _ in accompanying))
-        made, notes = attempt(problems, workload_in, controllers, [], world, **settings) or (made, notes)
+        made, notes = attempt(problems, workload_in, coming, world, **settings) or (made, notes)
     if problems:
         raise DecodeError(problems)
     accompanying += ((obj, None) for obj in (*claims.made, *made.accompanying()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import IO, Any
+from typing import Any
 
 import msgspec
 
@@ -27,7 +27,7 @@ from kubescheduler.releases.lookup import release_named
 from kubescheduler.releases.names import DEFAULT_RELEASE
 from kubescheduler.releases.release import Release
 from kubescheduler.simulation.controllers import DaemonSets, Replicas, is_controller, replicas_of
-from kubescheduler.simulation.openb_trace import Trace, pod_manifest, read_inputs_of, read_trace_pods, service_manifests
+from kubescheduler.simulation.openb_trace import ReadInputs, Trace, pod_manifest, read_trace_pods, service_manifests
 from kubescheduler.simulation.pod_claims import ClaimControllers, met_claims, set_claims, set_volumes
 from kubescheduler.simulation.workload import (
     ARRIVES_AFTER,
@@ -320,19 +320,19 @@ def _span(times: Times, epoch: float) -> tuple[float, float | None]:
     return at, None if times.duration is None else at + times.duration
 
 
-def read_workload(  # noqa: PLR0913
-    paths: Sequence[str],
+def workload_in(  # noqa: PLR0913
+    read: ReadInputs,
     cluster: Iterable[ClusterObject],
     *,
-    stdin: IO[bytes] | None = None,
     defaulting: bool = True,
     pending: bool = False,
     release: str = DEFAULT_RELEASE,
     strictness: Strictness = STRICT,
     daemons: DaemonController | None = None,
     running: bool = False,
+    needed: bool = True,
 ) -> tuple[Workload, list[str]]:
-    """The workload of files, and notes on what was left out.
+    """The workload of what was read, and notes on what was left out.
 
     A ``.csv`` file, and CSV on standard input, is a trace of pods; all else are manifests: pods, controllers with a pod
     template, nodes that join, and other objects that are there from the start. A pod comes after
@@ -341,53 +341,19 @@ def read_workload(  # noqa: PLR0913
     ran before does not matter. pending: the pending pods of ``cluster`` come too, at the start, in queue order.
     strictness: what comes of fields that the API does not have; see ``Decoder``. daemons: what makes the pods of
     DaemonSets, by default the release's controller; see ``daemons_among``. running: a pod may run already, in
-    ``cluster`` or as it is written: one that is written with a node of either is there, and has it.
+    ``cluster`` or as it is written: one that is written with a node of either is there, and has it. needed: that there
+    is no pod is a fault.
 
     Raises DecodeError with every fault; a pod that runs in ``cluster`` already, or is there twice, is one.
     """
-    read = read_inputs_of(paths, stdin)
-    return workload_in(
-        read.items,
-        read.problems,
-        cluster,
-        traces=read.traces,
-        name=", ".join(paths),
-        defaulting=defaulting,
-        pending=pending,
-        release=release,
-        strictness=strictness,
-        daemons=daemons,
-        running=running,
-    )
-
-
-def workload_in(  # noqa: PLR0913
-    items: Sequence[Item],
-    problems: list[str],
-    cluster: Iterable[ClusterObject],
-    *,
-    traces: Sequence[Trace] = (),
-    name: str = "workload",
-    defaulting: bool = True,
-    pending: bool = False,
-    release: str = DEFAULT_RELEASE,
-    strictness: Strictness = BY_ORIGIN,
-    daemons: DaemonController | None = None,
-    running: bool = False,
-    needed: bool = True,
-) -> tuple[Workload, list[str]]:
-    """The workload of items that were read before and of traces; see ``read_workload``.
-
-    problems: what is known to be wrong already; it is among the faults of the DecodeError. name: of all, in errors.
-    needed: that there is no pod is a fault.
-    """
+    items, problems = read.items, read.problems
     objects = list(cluster)
     record = release_named(release)
     reading = WorkloadReader(
         items, objects, record, problems, defaulting=defaulting, strictness=strictness, daemons=daemons, running=running
     )
     reading.run()
-    for trace in traces:
+    for trace in read.traces:
         attempt(problems, reading.add_trace, trace)
     waiting = [Arrival(pod) for pod in record.queue_order(objects)] if pending else []
     workload = reading.workload()
@@ -397,7 +363,7 @@ def workload_in(  # noqa: PLR0913
         fault = swapped((arrival.node for arrival in workload.nodes), objects)
         found = f" ({'; '.join(reading.notes)})" if reading.notes else ""
         fault = fault or f"no pods in it{found}; give pods, a controller with a pod template, or a .csv trace"
-        problems.append(f"{name}: {fault}")
+        problems.append(f"{read.name}: {fault}")
     if problems:
         raise DecodeError(problems)
     return workload, reading.notes

@@ -31,7 +31,8 @@ from kubescheduler.engine.spec import Engine, EngineSpec, cache_for, no_notice
 from kubescheduler.extender.access import RECORD, ExtenderAccess, files_of
 from kubescheduler.extender.client import HTTPExtender
 from kubescheduler.extender.recorded_answers import forget_record
-from kubescheduler.simulation.pods_to_place import read_pods_to_place
+from kubescheduler.simulation.openb_trace import read_inputs_of
+from kubescheduler.simulation.pods_to_place import pods_in
 from kubescheduler.sweep.cases import (
     Case,
     Configuration,
@@ -186,7 +187,7 @@ def _read(case: Case, here: FileLocations, release: str) -> SweepInputs:
     asked = None
     if pod_files:
         strictness = strictness_of(validate, STRICT).under(there.strictness.accepted)
-        asked = read_pods_to_place(pod_files, there, defaulting=defaulting, release=release, strictness=strictness)
+        asked = pods_in(read_inputs_of(pod_files), there, defaulting=defaulting, release=release, strictness=strictness)
     found = asked_pods(there, release, asked, running=case.options.running)
     each = taken_out(found.objects, found.pods)
     return SweepInputs(tuple(each.objects), tuple(each.pods), each.running, found.notes)

@@ -12,7 +12,8 @@ import yaml
 from clusterstate.cache import ClusterCache
 from kubescheduler.api.cluster import Cluster
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.simulation.pods_to_place import read_pods_to_place
+from kubescheduler.simulation.openb_trace import read_inputs_of
+from kubescheduler.simulation.pods_to_place import pods_in
 from kubescheduler.sweep.run_case import run_case
 from kubescheduler.testing.named_inputs import cluster_of
 from kubescheduler.testing.placements import Placer
@@ -102,7 +103,7 @@ def by_python(_: Run, release: str) -> Answer:
     spec = EngineSpec(release=release)
     objects = Cluster.read("cluster.yaml", release=release).objects
     cache = ClusterCache.of(objects, spec.release_view())
-    [asked] = read_pods_to_place(["asked.yaml"], objects, release=release).pods
+    [asked] = pods_in(read_inputs_of(["asked.yaml"]), objects, release=release).pods
     decision = spec.engine(print).scheduler(cache).decide(asked)
     return decision.host, decision.message
 

@@ -14,8 +14,9 @@ import yaml
 from clusterstate.errors import DecodeError
 from clusterstate.objects import FrozenMap, Node, PriorityClass, ReplicaSet, Service, StatefulSet
 from kubescheduler.api.cluster import Cluster
+from kubescheduler.simulation.openb_trace import read_inputs_of
 from kubescheduler.simulation.workload import Workload, as_new, renamed, seconds_of, timestamp
-from kubescheduler.simulation.workload_files import read_workload
+from kubescheduler.simulation.workload_files import workload_in
 from tests.support.build import make_node, make_pod
 
 NODES = "sn,cpu_milli,memory_mib,gpu,model\nn-0,32000,262144,0,\nn-1,64000,1024,8,V100\n"
@@ -29,7 +30,7 @@ PODS = (
 
 def workload_of(*documents: Any, cluster: Any = (), **options: Any) -> tuple[Workload, list[str]]:
     stdin = io.BytesIO(yaml.safe_dump_all(documents).encode())
-    return read_workload(["-"], cluster, stdin=stdin, **options)
+    return workload_in(read_inputs_of(["-"], stdin), cluster, **options)
 
 
 def pod(name: str, **metadata: Any) -> dict[str, Any]:
@@ -273,7 +274,7 @@ def test_pods_of_a_trace(tmp_path: Path) -> None:
     """Times count from the first creation; equal rows share a spec; each quality class is a service."""
     path = tmp_path / "pods.csv.gz"
     path.write_bytes(gzip.compress(PODS.encode()))
-    workload, notes = read_workload([str(path)], [])
+    workload, notes = workload_in(read_inputs_of([str(path)]), [])
     assert times(workload) == {"a": (0.0, 150.0, None), "b": (10.0, None, None), "c": (20.0, 20.0, None)}
     a, b, c = (arrival.pod for arrival in workload.arrivals)
     assert a.spec is c.spec
@@ -305,10 +306,10 @@ def test_faults_of_traces(tmp_path: Path, text: str, problems: list[str]) -> Non
     """All of them at once, with their lines."""
     (tmp_path / "pods.csv").write_text(text)
     if not problems:
-        read_workload([str(tmp_path / "pods.csv")], [])
+        workload_in(read_inputs_of([str(tmp_path / "pods.csv")]), [])
         return
     with pytest.raises(DecodeError) as caught:
-        read_workload([str(tmp_path / "pods.csv")], [])
+        workload_in(read_inputs_of([str(tmp_path / "pods.csv")]), [])
     for problem in problems:
         assert any(problem in text for text in caught.value.problems), caught.value.problems
 
@@ -339,7 +340,7 @@ def test_damaged_traces(tmp_path: Path, data: bytes) -> None:
     """A compressed trace that cannot be unpacked, or holds something else, is refused with its name."""
     (tmp_path / "pods.csv.gz").write_bytes(data)
     with pytest.raises(DecodeError, match=r"pods\.csv\.gz: (no column|cannot be unpacked)"):
-        read_workload([str(tmp_path / "pods.csv.gz")], [])
+        workload_in(read_inputs_of([str(tmp_path / "pods.csv.gz")]), [])
 
 
 @pytest.mark.parametrize(
@@ -360,6 +361,6 @@ def test_numbers_past_all_bounds(tmp_path: Path, metadata: str, spec: str, probl
         f"spec:\n  template: {template}\n  {spec}\n"
     )
     with pytest.raises(DecodeError) as caught:
-        read_workload([str(tmp_path / "d.yaml")], [])
+        workload_in(read_inputs_of([str(tmp_path / "d.yaml")]), [])
     assert problem in str(caught.value)
     assert str(caught.value).startswith(f"{tmp_path / 'd.yaml'}: ")

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clusterstate.errors import DecodeError
-from kubescheduler.simulation.pods_to_place import read_pods_to_place
-from kubescheduler.simulation.workload_files import read_workload
+from kubescheduler.simulation.openb_trace import read_inputs_of
+from kubescheduler.simulation.pods_to_place import pods_in
+from kubescheduler.simulation.workload_files import workload_in
 from kubescheduler.sources.json_stream import duplicate_keys, json_duplicates
 from kubescheduler.sources.untrusted import changed_limits
 from kubescheduler.sources.yaml_stream import first_document, parse_yaml, parsed_documents, read_blocks
@@ -231,8 +232,8 @@ def test_in_pods_and_workloads(tmp_path: Path, name: str, text: str, note: str) 
     """Pods to place and workloads have the same notes."""
     path = tmp_path / name
     path.write_text(text)
-    assert read_pods_to_place([str(path)], None).notes == (f"{path}: {note}",)
-    assert read_workload([str(path)], [])[1] == [f"{path}: {note}"]
+    assert pods_in(read_inputs_of([str(path)]), None).notes == (f"{path}: {note}",)
+    assert workload_in(read_inputs_of([str(path)]), [])[1] == [f"{path}: {note}"]
 
 
 def test_what_a_server_wrote_is_not_looked_through(tmp_path: Path) -> None:
