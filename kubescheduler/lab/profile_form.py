@@ -307,7 +307,8 @@ def as_config(side: SideText) -> SideText:
     else:
         whole = component_document(config, form)
         document |= {key: whole[key] for key in ("profiles", "extenders") if key in whole}
-    what = "Policy" if side.kind == POLICY else f"provider {provider}"
+    named = f"provider {provider}" if spec.record.framework_rules.policies is not None else "default"
+    what = "Policy" if side.kind == POLICY else named
     notes = () if side.kind == CONFIG else (WRITTEN_OUT.format(what),)
     return side.saying(CONFIG, rewritten("", document).text, *notes)
 

@@ -148,7 +148,6 @@ def test_slides_have_a_page_for_each_exercise(lab: RunningLab, lab_pages: LabPag
     settled(page)
     assert page.locator(".slide").count() == len(shipped_names())
     assert page.locator(".slide ol").first.evaluate("list => getComputedStyle(list).listStyleType") == "decimal"
-    page.locator(".slide").first.focus()
     page.keyboard.press("ArrowRight")
     assert "2 Taints and tolerations" in (page.evaluate("document.activeElement.getAttribute('aria-label')") or "")
     assert violations(page) == []

@@ -39,6 +39,7 @@ function Shown({ exercises, close }) {
   const place = useRef(null);
   useEffect(() => {
     document.body.classList.add("slides-shown");
+    place.current.firstElementChild?.focus({ preventScroll: true });
     return () => document.body.classList.remove("slides-shown");
   }, []);
   const turn = (event) => {

@@ -88,6 +88,8 @@ def test_edits_say_what_was_done() -> None:
     assert "ImageLocalityPriority" not in scene.side("a").text
     assert edit(scene, "configure", kind="provider", text="ClusterAutoscalerProvider")
     assert "MostRequestedPriority" in scene.decision("a").weights
+    done = edit(opened("1.36"), "weights", weights={"ImageLocality": 3})
+    assert done == "Weighed ImageLocality 3 (the default is written as the configuration that says the same)"
 
 
 def test_a_text_of_which_no_engine_can_be_made_is_refused() -> None:
