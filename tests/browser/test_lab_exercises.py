@@ -139,6 +139,19 @@ def test_a_task_is_shown_as_elements(lab: RunningLab, lab_pages: LabPages) -> No
     assert page.locator(".exercise .markdown").first.locator("ul > li strong").count() > 0
 
 
+def test_the_bar_leads_to_an_exercise_that_stands_below(lab: RunningLab, lab_pages: LabPages) -> None:
+    """On a window with no room beside the screen; where it stands beside, the bar has no way to it."""
+    page, _ = opened(lab, lab_pages, "12-migration")
+    way = page.get_by_role("button", name="Exercise", exact=True)
+    assert not way.is_visible()
+    page.set_viewport_size({"width": 1024, "height": 600})
+    show_screen(page, "Tune")
+    way.click()
+    head = page.get_by_role("heading", name="A migration accident")
+    assert page.locator("header.bar").bounding_box()["height"] <= head.bounding_box()["y"] < 600
+    assert page.evaluate("document.activeElement.matches('aside.exercise')")
+
+
 def test_slides_have_a_page_for_each_exercise(lab: RunningLab, lab_pages: LabPages) -> None:
     """Each with its task, turned by the arrow keys, and in print nothing but them."""
     page = lab_pages.opened(lab, "screen=class")

@@ -55,7 +55,7 @@ function ExercisePlace() {
     if (exercise && !panel) PANELS.exercise().then((module) => setPanel(() => module.default));
   }, [Boolean(exercise)]);
   if (!exercise || !panel) return null;
-  return html`<aside class="exercise" aria-label=${`Exercise: ${exercise.title}`}><${panel} /></aside>`;
+  return html`<aside class="exercise" tabindex="-1" aria-label=${`Exercise: ${exercise.title}`}><${panel} /></aside>`;
 }
 
 // The pods that wait, with what the scheduler says of each; choosing one makes it the pod that every screen asks about.
@@ -160,6 +160,7 @@ function TopBar() {
     ${shown && html`<${Sides} sides=${shown.sides} /> <${Screens} />`}
     <${Toasts} />
     <div class="tools">
+      ${shown?.exercise && html`<button type="button" class="plain to-exercise" onClick=${toExercise}>Exercise</button>`}
       ${shown && narrow && html`<button type="button" class="plain" onClick=${toPods}>Pods <span class="count">${shown.pendingTotal}</span></button>`}
       ${shown && live() && html`<${History} shown=${shown} />`}
       <${Look} />
@@ -174,6 +175,13 @@ function toPods() {
   if (head.getAttribute("aria-expanded") === "false") head.click();
   head.scrollIntoView();
   head.focus({ preventScroll: true });
+}
+
+// Where there is no room for the exercise beside the screen, it stands below.
+function toExercise() {
+  const panel = document.querySelector("aside.exercise");
+  panel?.scrollIntoView();
+  panel?.focus({ preventScroll: true });
 }
 
 async function openShare() {
