@@ -92,10 +92,12 @@ def _history(name: str, release: str, screen: Screen) -> list[str]:
 
 def _shown_page(page: RulePage, screen: Screen, more: Sequence[str]) -> str:
     """What there is to know of a rule, filled to the screen's width. more: paragraphs that stand at the end."""
+    from kubescheduler.report.rule_pages import by_range
+
     head = f"{page.name}: {page.kind} of {spoken(page.releases)}"
     parts = [screen.paint(screen.filled(head), "head"), *_paragraphs(page.text, screen)]
     parts += ["\n".join(screen.filled(fact) for fact in page.facts)] if page.facts else []
-    parts += [screen.filled(f"In {release}: {said}") for release, said in page.differs.items() if said]
+    parts += [screen.filled(f"In {releases}: {said}") for releases, said in by_range(page.differs) if said]
     if page.reasons:
         lines = (screen.filled(f"{text} ({code})" if code else text, "  ") for text, code in page.reasons.items())
         parts.append("\n".join(("Reasons:", *lines)))

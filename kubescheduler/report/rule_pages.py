@@ -218,7 +218,7 @@ class RulePage(msgspec.Struct, frozen=True):
     reasons: Mapping[str, str] = msgspec.field(default_factory=dict)
     """Why it refuses, with ``<NAME>`` for what varies → the code in framework releases, or empty."""
     differs: Mapping[str, str] = msgspec.field(default_factory=dict)
-    """Releases, as they are spoken of → what is different there."""
+    """Release → what is different there."""
     page: str = ""
     """Where the documentation has the same."""
 
@@ -232,11 +232,33 @@ def of_release(page: RulePage, release: str) -> RulePage | None:
     """The page of the same rule as one release has it; None where it does not."""
     if release not in page.releases:
         return None
-    if page.kind != "plugin":
-        text = page.differs.get(release) or page.text
-        return msgspec.structs.replace(page, releases=(release,), text=text, differs={})
-    [own] = [each for each in _plugins((release,)) if each.name == page.name]
-    return msgspec.structs.replace(own, page=page.page)
+    own = page
+    if page.kind == "plugin":
+        [own] = [each for each in _plugins((release,)) if each.name == page.name]
+    text = "\n\n".join(_told(page, release))
+    return msgspec.structs.replace(own, releases=(release,), text=text, differs={}, page=page.page)
+
+
+AS_IN = re.compile(r"As in (\d+\.\d+)")
+"""How a text begins that says only what is different from another release."""
+
+
+def _told(page: RulePage, release: str) -> Iterator[str]:
+    """What a rule does in a release: in full as one release has it, then what differs from that, one by the other."""
+    steps = [release]
+    while told_by := AS_IN.match(_text_in(page, steps[-1])):
+        steps.append(told_by[1])
+    if page.differs.get(steps[-1]) and not AS_IN.match(page.text):
+        steps.append(page.releases[-1])
+    *steps, whole = steps
+    yield _text_in(page, whole)
+    if steps:
+        yield f"So it is in {whole}."
+    yield from (f"In {each}: {_text_in(page, each)}" for each in steps)
+
+
+def _text_in(page: RulePage, release: str) -> str:
+    return page.differs.get(release) or page.text
 
 
 def pages_about(wanted: str, pages: Iterable[RulePage]) -> list[RulePage]:
@@ -323,9 +345,9 @@ def _plugins(among: Sequence[str] = FRAMEWORK_RELEASES) -> Iterator[RulePage]:
             "plugin",
             tuple(having),
             rule_text(newest.make),
-            tuple(f"In {said} {text}" for said, text in _by_range(points)),
+            tuple(f"In {said} {text}" for said, text in by_range(points)),
             {reason.text: reason.code for plugin in having.values() for reason in plugin.reasons},
-            dict(_by_range(others)),
+            others,
             page="docs/reference/plugins.md" + (f"#{name.lower()}" if len(having) > 1 or NEWEST in having else ""),
         )
 
@@ -337,7 +359,7 @@ def _points(release: str, plugin: InTreePlugin) -> str:
     return f"at {points or 'no point'}{weight}."
 
 
-def _by_range(texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def by_range(texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """(releases that follow one another, what is said of each of them), of release → what is said of it."""
     for text, names in itertools.groupby(texts, key=lambda release: texts[release]):
         yield spoken(names), text

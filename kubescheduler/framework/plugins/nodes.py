@@ -252,7 +252,7 @@ class NodeLabelArgs(msgspec.Struct, frozen=True):
 
 
 def node_label_1_22(args: NodeLabelArgs | None, handle: Handle) -> ColumnPlugin:
-    """Needs args.
+    """As in 1.21, but it needs args.
 
     Upstream: 1.22 NodeLabel. Raises ConfigError without args, and for labels that are to be both there and not there.
     """
@@ -262,7 +262,7 @@ def node_label_1_22(args: NodeLabelArgs | None, handle: Handle) -> ColumnPlugin:
 
 
 def node_label_1_21(args: NodeLabelArgs | None, _: Handle) -> ColumnPlugin:
-    """Without preferences every node scores 0.
+    """As in 1.20, but without preferences every node scores 0.
 
     Upstream: 1.21 NodeLabel. Raises ConfigError for labels that are to be both there and not there.
     """

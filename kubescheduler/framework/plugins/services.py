@@ -52,7 +52,7 @@ def selector_spread_1_20(_: Any, __: Handle) -> ColumnPlugin:
 
 
 def selector_spread_1_22(_: Any, __: Handle) -> ColumnPlugin:
-    """Of controllers only the pod's own counts.
+    """As in 1.21, but of controllers only the pod's own counts.
 
     Upstream: 1.22 SelectorSpread.
     """
@@ -168,7 +168,7 @@ def service_affinity_1_20(args: ServiceAffinityArgs | None, _: Handle) -> Column
 
 
 def service_affinity_1_22(args: ServiceAffinityArgs | None, handle: Handle) -> ColumnPlugin:
-    """Needs args.
+    """As in 1.21, but it needs args.
 
     Upstream: 1.22 ServiceAffinity. Raises ConfigError without args.
     """

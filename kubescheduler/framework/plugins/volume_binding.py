@@ -557,7 +557,7 @@ def _footprint(rules: BindingRules) -> Footprint:
 
 
 def volume_binding_1_23(args: VolumeBindingArgs | None, handle: Handle) -> VolumeBinding:
-    """As in 1.24, but in-tree volumes are their CSI drivers' only where the feature gates CSIMigration… say so, and
+    """As in 1.25, but in-tree volumes are their CSI drivers' only where the feature gates CSIMigration… say so, and
     CSIStorageCapacity counts only with its feature gate.
 
     Upstream: 1.23 VolumeBinding.
@@ -578,7 +578,7 @@ def volume_binding_1_24(args: VolumeBindingArgs | None, handle: Handle) -> Volum
 
 
 def volume_binding_1_27(args: VolumeBindingArgs | None, handle: Handle) -> VolumeBinding:
-    """As in 1.24, and bound volumes that name nodes by hostname narrow the nodes before any Filter.
+    """As in 1.25, and bound volumes that name nodes by hostname narrow the nodes before any Filter.
 
     Upstream: 1.27 VolumeBinding.
     """

@@ -28,7 +28,7 @@ from kubescheduler.lab.scene.scene_state import SceneFault
 from kubescheduler.planning.drain_order import Drain
 from kubescheduler.planning.outage import Outage
 from kubescheduler.releases.lookup import release_of
-from kubescheduler.report.rule_pages import RulePage, all_pages, without_links
+from kubescheduler.report.rule_pages import RulePage, all_pages, by_range, without_links
 from kubescheduler.report.single_file import DRAIN_STATUS, OUTAGE_STATUS, Section, drain_sections, outage_sections
 
 MOST_NEAREST = 2000
@@ -122,7 +122,7 @@ def rule(_: Scene, rule: str, release: str) -> dict[str, Any]:
         "text": without_links(page.text),
         "facts": list(page.facts),
         "reasons": dict(page.reasons),
-        "differs": {release: said for release, said in page.differs.items() if said},
+        "differs": {releases: said for releases, said in by_range(page.differs) if said},
         "page": page.page,
     }
 

@@ -13,10 +13,13 @@ from docs.generate.blocks import ROOT
 from docs.generate.plugin_tables import IN_TREE, all_plugins
 from kubescheduler.releases.names import RELEASE_NAMES
 from kubescheduler.report.rule_pages import (
+    AS_IN,
     PREDICATE_MAKERS,
     PRIORITY_MAKERS,
     RulePage,
     all_pages,
+    by_range,
+    of_release,
     pages_about,
     rule_text,
 )
@@ -100,10 +103,10 @@ def test_a_page_has_the_text_of_the_plugin(name: str, kubescheduler: Run) -> Non
     assert page.text == rule_text(newest)
     assert page.page == f"docs/reference/plugins.md#{name.lower()}"
     texts = {release: " ".join(rule_text(make).split()) for release, make in makers.items() if make is not newest}
-    assert {*page.differs.values()} == {*texts.values()}
+    assert page.differs == texts
     out = " ".join(kubescheduler("explain", name).out.split())
     assert " ".join(page.text.split()) in out
-    assert all(f"In {releases}: {text}" in out for releases, text in page.differs.items())
+    assert all(f"In {releases}: {text}" in out for releases, text in by_range(page.differs))
 
 
 def test_releases_that_say_the_same_are_one_range(kubescheduler: Run) -> None:
@@ -113,6 +116,22 @@ def test_releases_that_say_the_same_are_one_range(kubescheduler: Run) -> None:
     assert out.startswith(f"NodeName: plugin of 1.18 to {RELEASE_NAMES[-1]}\n")
     assert "predicate of 1.15 and 1.16" in kubescheduler("explain", "MaxCinderVolumeCount").out
     assert "predicate of 1.4 to 1.16" in kubescheduler("explain", "PodFitsResources").out
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.kind} {page.name}")
+def test_every_release_is_told_in_full(page: RulePage) -> None:
+    """First what the rule does in some release, told by no other; then what differs, release by release."""
+    for release, said in page.differs.items():
+        told_by = AS_IN.match(said)
+        assert told_by is None or (told_by[1] in page.releases and told_by[1] != release), said
+    for release in page.releases:
+        own = of_release(page, release)
+        assert own is not None
+        first, *others = own.text.split("\n\n")
+        assert first.strip()
+        assert not AS_IN.match(first)
+        said = page.differs.get(release)
+        assert not said or said == " ".join(first.split()) or f"In {release}: {said}" in others
 
 
 def test_one_release(kubescheduler: Run) -> None:
