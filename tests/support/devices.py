@@ -61,8 +61,8 @@ READING = msgspec.structs.replace(v1_36.VIEW, pod_key=_key)
 """Release 1.36's, with pods that know their own claims."""
 
 
-def device_cluster(nodes: Iterable[Any] = (), others: Iterable[Any] = (), pods: Iterable[Pod] = ()) -> Cluster:
-    return Cluster(nodes, pods, others, READING)
+def device_cluster(nodes: Iterable[Any] = (), others: Iterable[Any] = ()) -> Cluster:
+    return Cluster(nodes, (), others, READING)
 
 
 def attribute(value: object) -> DeviceAttribute:
@@ -165,15 +165,15 @@ def part(name: str, share: int) -> Device:
     return gpu(name, consumes_counters=(CounterSet("chip", FrozenMap({"slices": share * 1000})),))
 
 
-def counter_slice(pool: str, most: int, **fields: Any) -> ResourceSlice:
-    """The counters of a pool stand in a slice of their own."""
-    total = CounterSet("chip", FrozenMap({"slices": most * 1000}))
-    made = make_slice("n", pool=pool, shared_counters=(total,), **fields)
-    return msgspec.structs.replace(made, metadata=ObjectMeta(f"{pool}-counters"))
+def counter_slice(slice_count: int) -> ResourceSlice:
+    """The counters of the pool p stand in a slice of their own."""
+    total = CounterSet("chip", FrozenMap({"slices": 7000}))
+    made = make_slice("n", pool="p", shared_counters=(total,), slice_count=slice_count)
+    return msgspec.structs.replace(made, metadata=ObjectMeta("p-counters"))
 
 
 PARTS = make_slice("n", part("big", 4), part("half", 3), part("whole", 7), pool="p", slice_count=2)
-CHIP = counter_slice("p", 7, slice_count=2)
+CHIP = counter_slice(2)
 GIB = 1000 << 30
 
 SHARED = make_slice("n", gpu("s", shareable=True, gib=40))

@@ -214,11 +214,11 @@ def beside(app: str) -> dict[str, Any]:
     return {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
 
 
-def drained_cluster(seed: int, release: str = "1.36") -> tuple[ks.Cluster, list[str]]:
+def drained_cluster(seed: int) -> tuple[ks.Cluster, list[str]]:
     """A cluster, and some of its nodes."""
     rng = random.Random(seed)
     names = [f"n{at}" for at in range(rng.randint(3, 5))]
-    cluster = ks.Cluster(release=release)
+    cluster = ks.Cluster(release="1.36")
     for name in names:
         cluster = cluster.node(name, cpu=rng.choice([2, 4]), labels={"kubernetes.io/hostname": name})
     room = {node.name: node.allocatable["cpu"] for node in cluster.nodes}

@@ -229,7 +229,7 @@ CASES: dict[str, Any] = {
         [sharing("c"), sharing("d")],
         [
             make_slice("n", msgspec.structs.replace(part("s", 7), **SHAREABLE), pool="p", slice_count=2),
-            counter_slice("p", 7, slice_count=2),
+            counter_slice(2),
         ],
         "r=s r=s",
     ),
@@ -238,7 +238,7 @@ CASES: dict[str, Any] = {
         [
             make_slice("n", part("near", 4), pool="p", slice_count=3),
             make_slice("m", part("far", 4), pool="p", slice_count=3),
-            counter_slice("p", 7, slice_count=3),
+            counter_slice(3),
         ],
         None,
     ),

@@ -22,11 +22,11 @@ class ForwardingServer(FrontServer):
 
     storage: RealStorage
 
-    def __init__(self, io: IoThread, real: RealServer, *, token: str = "admin-token") -> None:
-        """token: by which the server knows who asks."""
+    def __init__(self, io: IoThread, real: RealServer) -> None:
         super().__init__(io)
         self.storage = RealStorage(real)
-        self.token = token
+        self.token = "admin-token"
+        """By which the server knows who asks."""
         self.real = real
         """The server behind it."""
         self._session: aiohttp.ClientSession | None = None

@@ -115,7 +115,7 @@ def candidate(release: str, record: LeaderRecord | None = None) -> Candidate:
     return Candidate(MemoryLock(clock, record), clock, RULES[release])
 
 
-def a_record(holder: str, seconds: int = 15, transitions: int = 3, renewed: float = 0.0) -> LeaderRecord:
+def a_record(holder: str, seconds: int = 15, renewed: float = 0.0) -> LeaderRecord:
     """What a lock says that was acquired and renewed at one moment, in seconds of the clock."""
     then = lease_time(EPOCH + timedelta(seconds=renewed))
-    return LeaderRecord(holder, seconds, then, then, transitions)
+    return LeaderRecord(holder, seconds, then, then, 3)

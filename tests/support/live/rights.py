@@ -134,9 +134,9 @@ class HearingClient:
             assert self._changed.wait_for(lambda: self._heard >= wanted, SECONDS)
 
 
-def asking_lines(folder: Path = LIVE_FOLDER) -> Iterator[tuple[Path, int, int, str]]:
+def asking_lines() -> Iterator[tuple[Path, int, int, str]]:
     """Every call that sends a request: (file, first line, last line, method; empty where it is not a literal)."""
-    for file in sorted(folder.rglob("*.py")):
+    for file in sorted(LIVE_FOLDER.rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text())):
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
                 continue

@@ -173,16 +173,9 @@ class Shown:
         return SEQUENCE.sub("", self.raw).replace("\r\n", "\n").splitlines()
 
 
-def on_a_terminal(
-    command: Sequence[str],
-    environment: Mapping[str, str],
-    *,
-    width: int = 0,
-    whole: bool = True,
-    cwd: Path | None = None,
-) -> Shown:
-    """Runs a command whose standard error, and if ``whole`` also its output, is a terminal. width: 0: unknown."""
-    ours, theirs = _terminal(width)
+def on_a_terminal(command: Sequence[str], environment: Mapping[str, str], *, whole: bool) -> Shown:
+    """Runs a command whose standard error, and if ``whole`` also its output, is a terminal of unknown width."""
+    ours, theirs = _terminal(0)
     with tempfile.TemporaryFile() as out:
         process = subprocess.Popen(
             command,
@@ -190,7 +183,6 @@ def on_a_terminal(
             stdout=theirs if whole else out,
             stderr=theirs,
             env={"TERM": "xterm", **environment},
-            cwd=cwd,
         )
         os.close(theirs)
         shown = _all_of(ours)
