@@ -130,8 +130,8 @@ def test_every_release_is_told_in_full(page: RulePage) -> None:
         first, *others = own.text.split("\n\n")
         assert first.strip()
         assert not AS_IN.match(first)
-        said = page.differs.get(release)
-        assert not said or said == " ".join(first.split()) or f"In {release}: {said}" in others
+        there = page.differs.get(release)
+        assert not there or there == " ".join(first.split()) or f"In {release}: {there}" in others
 
 
 def test_one_release(kubescheduler: Run) -> None:
