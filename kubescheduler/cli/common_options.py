@@ -149,15 +149,20 @@ def asked_server(read: Callable[[ListedServer], Read], kubeconfig: str, context:
     """What is read of the API server that a kubeconfig's context names. Raises InputError."""
     import importlib.util
 
-    from clusterstate.errors import InputError
+    from clusterstate.errors import ConfigError, InputError
 
     if importlib.util.find_spec("httptools") is None:
         raise InputError(EXTRA)
     from kubescheduler.live.cluster_lists import ListedServer
     from kubescheduler.live.transport.api_answers import ApiError
+    from kubescheduler.live.transport.server_access import NO_CONFIGURATION
 
     try:
         return read(ListedServer(kubeconfig, context))
+    except ConfigError as error:
+        if error.problems != (NO_CONFIGURATION,):
+            raise
+        raise InputError(f"{NO_CONFIGURATION}: name a kubeconfig with --kubeconfig, or in KUBECONFIG") from None
     except ApiError as error:
         asked = f"{error.url}: " if error.url else ""
         raise InputError(f"the cluster cannot be read: {asked}{error}") from None

@@ -75,4 +75,4 @@ def test_outside_of_a_cluster(kubescheduler: Run, folder: Path, monkeypatch: pyt
     monkeypatch.delenv("KUBECONFIG", raising=False)
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
     done = kubescheduler("snapshot", "-o", "saved.json")
-    assert (done.status, done.err) == (2, "error: invalid configuration: no configuration has been provided\n")
+    done.refused("no configuration has been provided: name a kubeconfig with --kubeconfig, or in KUBECONFIG")
