@@ -306,6 +306,8 @@ def _engines_of(
         made_sides += [] if side is None else [side]
     if problems:
         raise ConfigError(problems)
+    if all(spec == made_sides[0][0] for spec, _ in made_sides):
+        remark("the configurations are all the same: nothing but chance could move a pod")
     return made_sides
 
 

@@ -67,6 +67,15 @@ def compare(kubescheduler: Run, folder: Path) -> Run:
     return lambda *args, stdin=b"": kubescheduler("compare", "used.yaml", *args, stdin=stdin)
 
 
+def test_the_same_twice(compare: Run) -> None:
+    """A comparison of one configuration with itself says so: its status tells nothing."""
+    note = "note: the configurations are all the same: nothing but chance could move a pod\n"
+    for sides in (("--new", "release=1.16"), ("--old", "release=1.16,policy=least.json", "--new", "policy=least.json")):
+        found = compare("--pods", "pod.yaml", *sides)
+        assert (found.status, found.err) == (0, note)
+    assert note not in compare("--pods", "pod.yaml", "--new", "release=1.16", "--new", "release=1.36").err
+
+
 def test_the_tables(compare: Run) -> None:
     """The pods that moved, the causes, and what they do to the cluster."""
     found = compare("--pods", "pod.yaml", *SPECS)
