@@ -332,7 +332,8 @@ def _written_by(change: Proposal) -> bool:
 def changed_pod(before: Pod, after: Pod) -> dict[str, Any]:
     """The pod's manifest with what differs; all else is as it was written."""
     manifest = _written(before)
-    old, new = encode_object(before)["spec"], encode_object(after)["spec"]
+    encoded = encode_object(before), encode_object(after)
+    old, new = (each["spec"] for each in encoded)
     spec = dict(manifest.get("spec") or {})
     gone: list[str] = []
     for field in {**old, **new}:
@@ -348,6 +349,8 @@ def changed_pod(before: Pod, after: Pod) -> dict[str, Any]:
             _set(spec, field, new.get(field))
     if old.get("priority") != new.get("priority"):
         spec.pop("priorityClassName", None)
+    if encoded[0]["status"] != encoded[1]["status"]:
+        manifest["status"] = {**(manifest.get("status") or {}), **encoded[1]["status"]}
     return _without_annotations({**manifest, "spec": spec}, gone)
 
 

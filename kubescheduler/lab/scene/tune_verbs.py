@@ -298,7 +298,11 @@ def applied(scene: Scene, side: str, hint: Hint, pod: Pod) -> SceneState:
     cluster = state.cluster
     if evicted := [gone.key for change in hint.changes for gone in change.evicted]:
         cluster = cluster.unbound(*evicted)
-    written = tuple(change for change in hint.changes if change.pod or change.node or change.added)
+    if made := [each for change in hint.changes for each in change.created]:
+        cluster = cluster.add(*made)
+    written = tuple(
+        attrs.evolve(change, created=()) for change in hint.changes if change.pod or change.node or change.added
+    )
     if written:
         cluster = _with_manifests(scene, side, cluster, attrs.evolve(hint, changes=written), pod)
     state = msgspec.structs.replace(state, cluster=cluster)

@@ -8,7 +8,7 @@ import { html, useEffect, useId, useSheet, useState, useWhenNew } from "../ui.js
 
 // Hints by size: what changes, where the pod then goes, and Apply.
 
-const NOUNS = { pod: "the pod", node: "a node", configuration: "the configuration", pods: "running pods" };
+const NOUNS = { pod: "the pod", cluster: "the cluster", node: "a node", "running pods": "running pods", configuration: "the configuration" };
 
 function Changes({ hint }) {
   const changes = hint.changes.length > 1 ? hint.changes : [];
@@ -18,7 +18,7 @@ function Changes({ hint }) {
       ? html`<ul class="changes">
           ${changes.map(
             (each) => html`<li>
-              <span class="chip">${NOUNS[each.target] ?? each.kind}</span> ${each.text}
+              <span class="chip">${NOUNS[each.target]}</span> ${each.text}
             </li>`,
           )}
         </ul>`
@@ -37,7 +37,7 @@ function Hint({ hint }) {
     <span class="place" aria-label=${`Hint ${hint.rank}`}>${hint.rank}</span>
     <div class="changed"><${Changes} hint=${hint} /></div>
     <p class="goes">
-      ${hint.changes.length === 1 ? html`<span class="chip">${NOUNS[hint.changes[0].target] ?? hint.changes[0].kind}</span> ` : null}
+      ${hint.changes.length === 1 ? html`<span class="chip">${NOUNS[hint.changes[0].target]}</span> ` : null}
       <span class="sign fits" aria-hidden="true">✓</span> then goes to <b>${hint.host}</b>
       ${hint.alike?.length ? html` <small class="quiet">alike: ${hint.alike.join(", ")}</small>` : null}
       ${hint.victims?.length ? html` <small class="refused">evicts ${hint.victims.join(", ")}</small>` : null}

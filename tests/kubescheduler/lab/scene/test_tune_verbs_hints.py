@@ -51,6 +51,49 @@ def test_every_hint_can_be_applied_and_undone(release: str) -> None:
         assert scene.decision("a").host is None
 
 
+VOLUME = {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]}
+STORAGE = {"kind": "StorageClass", "metadata": {"name": "fast"}, "provisioner": "example.com/disk"}
+STORAGE |= {"volumeBindingMode": "WaitForFirstConsumer"}
+DEVICES: tuple[dict[str, Any], ...] = (
+    {"kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {}},
+    {
+        "kind": "ResourceSlice",
+        "metadata": {"name": "of-a"},
+        "spec": {
+            "nodeName": "a",
+            "driver": "d",
+            "pool": {"name": "a", "resourceSliceCount": 1},
+            "devices": [{"name": "0"}],
+        },
+    },
+)
+REQUIRED = {"labelSelector": {"matchLabels": {"app": "db"}}, "topologyKey": "kubernetes.io/hostname"}
+MISSING: dict[str, tuple[str, tuple[dict[str, Any], ...], dict[str, Any], str]] = {
+    "claim": ("1.16", (STORAGE,), VOLUME, "create the PersistentVolumeClaim default/data of"),
+    "claim and volume": ("1.36", (), VOLUME, "create the PersistentVolumeClaim default/data, bound"),
+    "pod": ("1.36", (), {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [REQUIRED]}}},
+        "run a pod with app=db on a"),
+    "claim for a device": ("1.36", DEVICES, {"resourceClaims": [{"name": "gpu", "resourceClaimName": "mine"}]},
+        "create the ResourceClaim default/mine"),
+    "template": ("1.36", DEVICES, {"resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "one"}]},
+        "create the ResourceClaimTemplate default/one"),
+}  # fmt: skip
+"""Name → (release, what there is, the pod's spec, how the hint that creates what is missing begins)."""
+
+
+@pytest.mark.parametrize(("release", "there", "spec", "text"), MISSING.values(), ids=MISSING.keys())
+def test_what_is_missing_is_created(
+    release: str, there: tuple[dict[str, Any], ...], spec: dict[str, Any], text: str
+) -> None:
+    """The pod then goes where the hint says."""
+    cluster = ks.Cluster(release=release).node("a", labels={"kubernetes.io/hostname": "a"})
+    cluster = cluster.add(*there) if there else cluster
+    scene = Scene.opened(cluster.pod("web", spec=spec), sides=[EngineSpec(release)])
+    hint = next(one for one in VERBS["hints"](scene, {})["hints"] if one["text"].startswith(text))
+    VERBS["edit"](scene, {"edit": hint["edit"]})
+    assert Scene(scene.state).decision("a").host == hint["host"] == "a"
+
+
 @pytest.mark.parametrize("release", ["1.16", "1.36"])
 @given(world=hint_worlds(alternatives=False))
 @costly
