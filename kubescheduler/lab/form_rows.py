@@ -17,9 +17,6 @@ from kubescheduler.framework.document_schema import BOOL, FLOAT, UNSUPPORTED, Ar
 from kubescheduler.lab.text_patches import NORMALISED, rewritten
 from kubescheduler.report.rule_pages import rule_text
 
-CUSTOM_PAGE = "docs/how-to/write-your-own-rules.md"
-"""Where docs/ tell of rules that users write."""
-
 
 class Row(msgspec.Struct, frozen=True):
     """A check, a priority or a plugin."""
@@ -30,8 +27,6 @@ class Row(msgspec.Struct, frozen=True):
     """What it does, in its first sentence; empty for a rule without documentation."""
     on: bool
     """Whether it runs."""
-    page: str
-    """Where docs/ describe it."""
     fixed: str = ""
     """Why it cannot be switched on or off; empty when it can."""
     points: tuple[str, ...] = ()
@@ -45,7 +40,7 @@ class Row(msgspec.Struct, frozen=True):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
-        out: dict[str, Any] = {"id": self.id, "title": self.id, "text": self.text, "on": self.on, "page": self.page}
+        out: dict[str, Any] = {"id": self.id, "title": self.id, "text": self.text, "on": self.on}
         if self.most is not None:
             out |= {"weight": self.weight, "min": 1, "max": self.most}
         optional = {"fixed": self.fixed, "points": list(self.points), "plugin": self.plugin}

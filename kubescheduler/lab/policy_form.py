@@ -22,7 +22,6 @@ from kubescheduler.engine.legacy_engine import LegacyEngine, policy_of_document
 from kubescheduler.engine.spec import EngineSpec, no_notice
 from kubescheduler.framework.document_schema import Struct
 from kubescheduler.lab.form_rows import (
-    CUSTOM_PAGE,
     POLICY,
     PROVIDER,
     Form,
@@ -101,12 +100,10 @@ def _legacy_checks(known: Registry, algorithm: Algorithm, release: str, fixed: s
         why = ALWAYS.format(release) if name in algorithm.mandatory else fixed
         if name in idle or (name not in running and name not in known.ordering):
             why = NEVER.format(release)
-        page = f"docs/reference/predicates.md#{name.lower()}" if name in known.fit_predicates else CUSTOM_PAGE
         yield Row(
             name,
             first_sentence(_newest().fit_predicates.get(name), known.fit_predicates.get(name)),
             name in running,
-            page,
             why,
         )
 
@@ -117,11 +114,10 @@ def _legacy_rules(
     weights = {one.config.name: one.weight for one in algorithm.priorities}
     for name in sorted({*known.priorities, *weights}):
         registered = known.priorities.get(name)
-        page = CUSTOM_PAGE if registered is None else f"docs/reference/priorities.md#{name.lower()}"
         made = (_newest().priorities.get(name), registered)
         text = first_sentence(*(each.make for each in made if each is not None))
         most = largest(partial(_weight_allowed, spec, weights, name), INT64) if ranges else None
-        yield Row(name, text, name in weights, page, fixed, weight=weights.get(name), most=most)
+        yield Row(name, text, name in weights, fixed, weight=weights.get(name), most=most)
 
 
 def _weight_allowed(spec: EngineSpec, weights: Mapping[str, int], name: str, weight: int) -> bool:
@@ -164,27 +160,22 @@ def _of_plugins(side: SideText) -> Form:
             name,
             "",
             name in lists.predicates or name in MANDATORY_PREDICATES,
-            _plugin_page(plugins[0]),
             always if name in MANDATORY_PREDICATES else "",
             plugin=", ".join(plugins),
         )
         for name, plugins in PREDICATES.items()
     ]
     custom = [name for name in lists.predicates if name not in PREDICATES]
-    checks += [Row(name, "", on=True, page=CUSTOM_PAGE) for name in custom]
+    checks += [Row(name, "", on=True) for name in custom]
     rules = [
-        Row(name, "", name in lists.priorities, _plugin_page(plugin), weight=weight, most=INT32, plugin=plugin)
+        Row(name, "", name in lists.priorities, weight=weight, most=INT32, plugin=plugin)
         for name, plugin in PRIORITIES.items()
         for weight in (lists.priorities.get(name),)
         if name != plugin or name in lists.priorities
     ]
     more = [name for name in lists.priorities if name not in PRIORITIES]
-    rules += [Row(name, "", on=True, page=CUSTOM_PAGE, weight=lists.priorities[name], most=INT32) for name in more]
+    rules += [Row(name, "", on=True, weight=lists.priorities[name], most=INT32) for name in more]
     return Form(tuple(rules), tuple(checks), arguments=tuple(entry_arguments(side)))
-
-
-def _plugin_page(plugin: str) -> str:
-    return f"docs/reference/plugins.md#{plugin.lower()}"
 
 
 # --- entries with an argument --------------------------------------------------------------------

@@ -19,7 +19,6 @@ from kubescheduler.framework.document_schema import INT32, ArgsType
 from kubescheduler.framework.framework_runtime import Framework
 from kubescheduler.lab.form_rows import (
     CONFIG,
-    CUSTOM_PAGE,
     POLICY,
     Form,
     Row,
@@ -103,7 +102,6 @@ def _row(spec: EngineSpec, found: Running, plugin: str, points: set[Point], *, s
         plugin,
         first_sentence(*(made.make for made in (v1_36.PLUGINS.get(plugin), record) if made is not None)),
         bool(points & here),
-        CUSTOM_PAGE if record is None else f"docs/reference/plugins.md#{plugin.lower()}",
         _fixed(found, plugin),
         tuple(point.value for point in Point if point in found.able[plugin]),
         found.weights.get(plugin) if scores else None,

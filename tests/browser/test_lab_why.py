@@ -12,6 +12,7 @@ import pytest
 
 import kubescheduler as ks
 from kubescheduler.cli import run
+from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.verbs import VERBS
 from tests.support.pages.lab_page import PHONE, WIDE, LabPages, Page, RunningLab, decide_by, settled, show_screen
@@ -61,6 +62,23 @@ def test_a_search_changes_what_is_listed_and_not_what_is_said(lab: RunningLab, l
         settled(page)
         assert [node["name"] in head for head in heads.all_inner_texts()] == [True] * node["fits"]
         assert page.locator(".outcome").inner_text() == said
+
+
+def test_preemption_says_who_would_go_and_by_which_rule(lab_pages: LabPages) -> None:
+    """Of two nodes that are alike a release may pick either, which is said."""
+    cluster = ks.Cluster(release="1.36").node("a", cpu=1).node("b", cpu=1).pod("high", cpu=1, priority=10)
+    cluster = cluster.pod("low-a", node="a", cpu=1).pod("low-b", node="b", cpu=1)
+    with lab_server(VERBS, lambda: Scene.opened(cluster, sides=[EngineSpec("1.36")])) as server:
+        page = lab_pages.opened(server, "screen=why")
+        page.locator("#step-postFilter").click()
+        panel = page.locator("#step-panel")
+        panel.get_by_text("release 1.36 may pick any of 2; here the first by name").wait_for()
+        rows = panel.locator("tbody tr").all_inner_texts()
+        assert [" ".join(row.split()) for row in rows] == [
+            "✓ a default/low-a priority 0",
+            "✓ b default/low-b priority 0",
+        ]
+        lab_pages.close()
 
 
 def test_cells_of_the_matrix_open_their_evidence(lab: RunningLab, lab_pages: LabPages) -> None:

@@ -12,7 +12,6 @@ from algorithmprovider.custom_code import CustomCodeError
 from clusterstate.growable import IntArray, Mask
 from clusterstate.usage import wrap
 from kubescheduler.core.decision import FRAMEWORK_SCALE, LEGACY_SCALE, Decision
-from kubescheduler.core.evidence import CUSTOM_PAGE, EXTENDERS_PAGE, PLUGINS_PAGE
 from kubescheduler.core.pod_classes import Scores
 from kubescheduler.core.status import Code
 from kubescheduler.engine.spec import PodScheduler
@@ -88,29 +87,9 @@ class CheckRows:
 
     def entries(self) -> list[dict[str, Any]]:
         """Every check in the order in which it runs, then what refuses nodes besides."""
-        rules = {rule.name: rule.evidence for rule in self._scheduler.algorithm.predicates}
         points = self._scheduler.points(self._found.pod)
         names = dict.fromkeys((*points.get("filter", ()), *self._refuses))
-        extenders = {trace.name for trace in self._found.extenders}
-        release = self._found.release
-        out = []
-        for name in names:
-            evidence = rules.get(name)
-            page, upstream = (EXTENDERS_PAGE, "extender") if name in extenders else (CUSTOM_PAGE, "")
-            if evidence is not None:
-                page, upstream = evidence.page, evidence.upstream
-            elif name in points.get("preFilter", ()) and name not in points.get("filter", ()):
-                page, upstream = PLUGINS_PAGE, name
-            out.append(
-                {
-                    "id": name,
-                    "title": name,
-                    "page": page,
-                    "upstream": f"{release} {upstream}" if upstream else "",
-                    "refuses": self._refuses.get(name, 0),
-                }
-            )
-        return out
+        return [{"id": name, "title": name, "refuses": self._refuses.get(name, 0)} for name in names]
 
     def _reported(self, rows: IntArray) -> dict[int, dict[str, list[str]]]:
         """Row → check → the reasons that the release reports."""
@@ -188,11 +167,10 @@ class ScoreRows:
     places: (N,) how many nodes have a higher total; of a node that does not fit, more than any that does.
     """
 
-    def __init__(self, found: Decision, scored: Decision, scheduler: PodScheduler) -> None:
+    def __init__(self, found: Decision, scored: Decision) -> None:
         """scored: the same decision with every score, also where one node fits."""
         self._found = found
         self._scored = scored
-        self._scheduler = scheduler
         self._raws: dict[str, Scores] = {}
         size = len(found.names)
         self._at = np.full(size, -1, np.int64)
@@ -244,21 +222,10 @@ class ScoreRows:
         """Every rule that scores, with its weight, and what it makes of all nodes that fit: ``alike`` is the product
         that each of them gets, None where they differ; ``greatest`` the largest score of either sign."""
         scored = self._scored
-        rules = {one.config.name: one.config.evidence for one in self._scheduler.algorithm.priorities}
-        out: list[dict[str, Any]] = []
-        for name in scored.scores:
-            evidence = rules.get(name)
-            out.append(
-                {
-                    "id": name,
-                    "title": name,
-                    "weight": scored.weights[name],
-                    "page": CUSTOM_PAGE if evidence is None else evidence.page,
-                    "upstream": "" if evidence is None else f"{scored.release} {evidence.upstream}",
-                    "scale": scored.scale,
-                    **self._spread(name),
-                }
-            )
+        out: list[dict[str, Any]] = [
+            {"id": name, "title": name, "weight": scored.weights[name], "scale": scored.scale, **self._spread(name)}
+            for name in scored.scores
+        ]
         if len(scored.totals):
             out += [self._entry_of(one) for one in self._besides(scored.names[int(scored.feasible[0])])]
         return out
@@ -285,8 +252,6 @@ class ScoreRows:
             "id": one.rule,
             "title": one.rule,
             "weight": one.weight,
-            "page": one.page,
-            "upstream": one.upstream,
             "scale": self._scored.scale,
             "alike": one.product if int(answered.min()) == int(answered.max()) else None,
             "greatest": {"raw": abs(most.raw), "normalised": abs(most.normalised)},

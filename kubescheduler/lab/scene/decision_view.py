@@ -35,7 +35,6 @@ from kubescheduler.framework.deciding.score_plugins import HeapTie
 from kubescheduler.lab.scene.decision_rows import CheckRows, ScoreRows, shown_decision
 from kubescheduler.lab.scene.scene import Scene, Verb, part, verb
 from kubescheduler.lab.scene.scene_state import Side
-from kubescheduler.lab.scene.scene_view import owner_of
 
 PASSED, STOPPED, SKIPPED, NONE = "passed", "stopped", "skipped", "none"
 """What became of a step: it let the pod on, it ended the attempt, it had nothing to do, it was not come to."""
@@ -322,7 +321,6 @@ def _candidate(name: str, found: Preemption) -> dict[str, Any]:
     return {
         "node": name,
         "victims": [_victim(victims, at) for at in range(len(victims.pods))],
-        "violations": victims.violations,
         "chosen": name in found.chosen,
     }
 
@@ -332,7 +330,6 @@ def _victim(victims: Victims, at: int) -> dict[str, Any]:
     return {
         "key": pod.key,
         "priority": pod.priority,
-        "owner": owner_of(pod),
         "pdbViolated": at < victims.violations,
     }
 
@@ -394,7 +391,7 @@ def decision(
     scheduler = scene.decider(side, pod)
     scored = found.thorough()
     checks = CheckRows(found, thorough, scheduler, every=all)
-    scores = ScoreRows(found, scored, scheduler)
+    scores = ScoreRows(found, scored)
     there = _there(found)
     shown = there[np.array([find in found.names[row] for row in there.tolist()], np.bool_)] if find else there
     ordered = _ordered(shown, scores, ranks_of(found, scheduler.cache.columns.ranks), order)

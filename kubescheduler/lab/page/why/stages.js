@@ -265,7 +265,7 @@ export function Ties({ ties }) {
 
 export function Preemption({ preemption }) {
   if (!preemption) return null;
-  const { text, candidates, candidatesTotal, rules } = preemption;
+  const { text, candidates, candidatesTotal, rules, tie } = preemption;
   return html`
     ${text && html`<p>${text}</p>`}
     ${candidates.length > 0 && html`<${DataTable} caption="Candidates" columns=${COLUMNS} rows=${candidates} rowKey=${(row) => row.node} rowClass=${(row) => (row.chosen ? "chosen" : "")} />`}
@@ -282,6 +282,7 @@ export function Preemption({ preemption }) {
           )}
         </ol>`
     }
+    ${tie && html`<p class="quiet">${tie}</p>`}
   `;
 }
 
