@@ -142,7 +142,8 @@ def _hints(found: Comparison, column: int, made: ComparisonInputs) -> Iterator[s
 
 
 def _notes(found: Comparison, column: int, made: ComparisonInputs) -> Iterator[str]:
-    """What ``migrate`` says of the rules that decide, where one release's configuration becomes another's."""
+    """What ``migrate`` says of the rules that decide, where the old configuration becomes one of the new release:
+    whatever that is configured by here."""
     old, new = made.specs[0], made.specs[column + 1]
     names = Counter(
         name
@@ -164,4 +165,4 @@ def _notes(found: Comparison, column: int, made: ComparisonInputs) -> Iterator[s
     about = [(sum(names[name] for name in names if name and name in f"{n.path} {n.text}"), n) for n in told.notes]
     for count, note in sorted(about, key=lambda one: -one[0])[:MOST_NOTES]:
         if count:
-            yield f"{found.titles[column + 1]}: migrate says: {note}"
+            yield f"migrate says of {found.titles[0]} for {new.release}: {note}"
