@@ -80,7 +80,7 @@ def test_those_of_a_shared_scene_are_asked_when_one_says_so(lab_pages: LabPages,
         page.locator(".outcome", has_text="Its extenders are not asked").wait_for()
         page.get_by_role("button", name="Ask them").click()
         page.locator(".outcome", has_text="2 of 4 nodes fit").wait_for()
-        assert page.get_by_text("Its extenders are not asked").count() == 0
+        page.get_by_text("Its extenders are not asked").wait_for(state="detached")  # another answer, maybe a later one
 
 
 def test_one_that_cannot_be_reached_is_an_error(lab_pages: LabPages, tmp_path: Path) -> None:
