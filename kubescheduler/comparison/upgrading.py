@@ -146,7 +146,7 @@ def _plugins(record: Release) -> list[str]:
     if record.framework is None:
         return []
     form = record.framework.component
-    return [name for name in form.plugins if any(name not in form.refused.get(each, ()) for each in form.versions)]
+    return [name for name in form.plugins if form.can_name(name)]
 
 
 def _weights(record: Release) -> Mapping[str, int]:

@@ -132,6 +132,10 @@ class ComponentFormat(msgspec.Struct, frozen=True, eq=False, kw_only=True):
         """Whether documents of ``native`` can name a plugin."""
         return plugin in self.plugins and plugin not in self.refused.get(self.native, ())
 
+    def can_name(self, plugin: str) -> bool:
+        """Whether documents of some version that the release reads can name a plugin."""
+        return plugin in self.plugins and any(plugin not in self.refused.get(each, ()) for each in self.versions)
+
 
 class DocumentRules(msgspec.Struct, frozen=True):
     """How one document is read."""

@@ -183,7 +183,7 @@ def _notes(item: PolicyEntry, source: Source, to: Release) -> Iterator[Note]:
     elif item.name in RETIRED_PREDICATES:
         yield note(RETIRED_PREDICATES[item.name], item.path)
     elif gone := [plugin for plugin in plugins if _is_gone(plugin, to)]:
-        text = IN_TREE.format(gone_since(gone[0], source.release, to.name, policy=source.provider is None))
+        text = IN_TREE.format(gone_since(gone[0], source.release, to.name))
         yield Note(NoteKind.APPROXIMATE, item.path, text, IN_TREE_ADVICE)
     elif not plugins:
         yield note(UNKNOWN, item.path)
@@ -195,7 +195,7 @@ def _notes(item: PolicyEntry, source: Source, to: Release) -> Iterator[Note]:
 def _argument_note(item: PolicyEntry, source: Source, to: Release) -> Note:
     argument = item.predicate
     if argument is not None and argument.service_affinity is not None:
-        gone = gone_since("ServiceAffinity", source.release, to.name, policy=source.provider is None)
+        gone = gone_since("ServiceAffinity", source.release, to.name)
         return service_affinity_note(argument.service_affinity.labels, item.path, gone)
     text = "it becomes addedAffinity of NodeAffinity; its reason speaks of scheduler-enforced node affinity"
     return Note(NoteKind.EXACT, item.path, text)
@@ -348,7 +348,7 @@ def _score_notes(items: Sequence[PolicyEntry], source: Source, to: Release) -> I
         if item.name in OTHER_PRIORITIES:
             yield note(OTHER_PRIORITIES[item.name], item.path)
         elif item.name == AVOID:
-            gone = gone_since(PRIORITIES[AVOID], source.release, to.name, policy=source.provider is None)
+            gone = gone_since(PRIORITIES[AVOID], source.release, to.name)
             yield Note(NoteKind.LOST, item.path, AVOID_PODS.format(gone), AVOID_PODS_ADVICE)
         elif item.name in PLAIN:
             yield from formula_notes(PLAIN[item.name], item.path, source.release, to.name)

@@ -54,17 +54,11 @@ def since(before: str, to: str, holds: Callable[[Release], bool]) -> str:
     return next((record.name for record in between(before, to) if holds(record)), "")
 
 
-def gone_since(plugin: str, before: str, to: str, *, policy: bool = False) -> str:
-    """The first of these releases that writes configurations which cannot name a plugin; ``to`` where none is.
-
-    policy: a Policy leads to it, which goes on as long as releases read policies and have it.
-    """
+def gone_since(plugin: str, before: str, to: str) -> str:
+    """The first of these releases that reads no configuration which can name a plugin; ``to`` where none is."""
 
     def lacks(record: Release) -> bool:
-        if record.framework is None:
-            return False
-        form = record.framework.component
-        return plugin not in form.plugins if policy and record.reads_policies else not form.takes(plugin)
+        return record.framework is not None and not record.framework.component.can_name(plugin)
 
     return since(before, to, lacks) or to
 

@@ -137,7 +137,6 @@ def test_an_older_target() -> None:
 def test_records() -> None:
     """Which releases read a version, and from which on a plugin cannot be named."""
     assert readers(f"{GROUP}/v1beta2") == ["1.22", "1.23", "1.24", "1.25", "1.26", "1.27"]
-    assert gone_since("NodePreferAvoidPods", "1.20", "1.36") == "1.22"
-    assert gone_since("NodePreferAvoidPods", "1.20", "1.36", policy=True) == "1.23"
+    assert gone_since("NodePreferAvoidPods", "1.20", "1.36") == "1.23"
     assert gone_since("EBSLimits", "1.20", "1.36") == "1.31"
     assert gone_since("NodePreferAvoidPods", "1.20", "1.21") == "1.21"
