@@ -17,7 +17,7 @@ from kubescheduler.comparison.comparing import compare
 from kubescheduler.comparison.outcomes import Outcome, PodComparison
 from kubescheduler.comparison.running_pods import renewed, running_pods, stays
 from kubescheduler.comparison.tracks import Run, tried_rows
-from kubescheduler.engine.spec import EngineSpec, cache_for
+from kubescheduler.engine.spec import EngineSpec, cache_for, place
 from tests.support.comparisons import GIB, node, pod
 from tests.support.devices import allocated, gpu, make_slice, pod_with, users
 from tests.support.devices import make_claim as device_claim
@@ -72,7 +72,7 @@ def test_one_after_the_other_each_finds_the_earlier_ones_where_they_went(
             scheduler.cache.remove_pod(there)
             host = scheduler.decide(renewed(there), in_sequence=True).host
             if host is not None:
-                scheduler.cache.assume_pod(renewed(there), host)
+                place(scheduler, renewed(there), host)  # with the devices of its claims
             expected.append(host)
         assert hosts == expected
 
