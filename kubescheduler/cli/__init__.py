@@ -179,8 +179,8 @@ def _discard_output(stream: TextIO | None = None) -> None:
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit status: 0 done; 1 the answer is no: some pod fits nowhere, or something differs; 2 an error: wrong "
-    "input or usage, or something that kept a pod from being decided. An error is never reported as 0 or 1; run alone "
-    "ends as kube-scheduler does.",
+    "input or usage, or something that kept a pod from being decided. An error is never reported as 0 or 1, but "
+    "by evaluate, whose lines say it, and by run, which ends as kube-scheduler does.",
 )
 @click.version_option(__version__, "--version", prog_name="kubescheduler", message="%(prog)s %(version)s")
 @file_option("--settings", help=f"Defaults for options, in TOML.  [default: {SETTINGS}, if it is there]")
