@@ -84,11 +84,30 @@ UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "
 """Inside a JSON string the escape means the same; outside of strings none of them occurs."""
 
 MARK = re.compile(r"\{\{ (\w+) \}\}")
+FRAME = """\
+<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{{ policy }}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>{{ title }}</title>
+<link rel="icon" href="data:,">
+<style>{{ style }}</style>
+</head>
+<body>
+{{ body }}{{ scripts }}
+</body>
+</html>
+"""
+"""Around what is a template's own."""
 
 
 def page(template: str, styles: Sequence[str], scripts: Sequence[str], parts: Mapping[str, str]) -> str:
-    """A whole document of files beside this one. parts: what stands in the template's places, as HTML; its styles, its
-    scripts and the policy that lets nothing else take part are filled in here."""
+    """A whole document of files beside this one. template: what is in its body. parts: what stands in the template's
+    places, as HTML; its styles, its scripts and the policy that lets nothing else take part are filled in here."""
     style, ran = "".join(map(_asset, styles)), [_asset(name) for name in scripts]
     filled = {
         **parts,
@@ -96,7 +115,8 @@ def page(template: str, styles: Sequence[str], scripts: Sequence[str], parts: Ma
         "style": style,
         "scripts": "".join(f"<script>{script}</script>" for script in ran),
     }
-    return escaped(MARK.sub(lambda mark: filled[mark[1]], _asset(template)))
+    whole = FRAME.replace("{{ body }}", _asset(template))
+    return escaped(MARK.sub(lambda mark: filled[mark[1]], whole))
 
 
 def embedded(data: Any) -> str:
