@@ -6,7 +6,11 @@ from typing import Any
 
 import pytest
 
+import kubescheduler as ks
+from kubescheduler.lab.scene.scene import Scene
+from kubescheduler.lab.scene.verbs import VERBS
 from tests.support.pages.lab_page import PHONE, LabPages, Page, RunningLab, settled, show_screen, violations
+from tests.support.pages.lab_server import lab_server
 from tests.support.pages.layout_faults import layout_faults
 
 POD, ROOMY, FULL = "shop/db-2", "worker-5", "worker-1"
@@ -266,6 +270,16 @@ def test_of_two_taints_with_a_key_one_is_removed(lab: RunningLab, lab_pages: Lab
     page.get_by_role("button", name="Remove gpu=a:NoExecute").click()
     page.locator(".listed li", has_text="gpu=a:NoExecute").wait_for(state="detached")
     assert page.locator(".listed li").all_inner_texts() == ["gpu=a:NoSchedule"]
+
+
+def test_what_was_left_out_in_reading_is_noted(lab_pages: LabPages) -> None:
+    """Such as a field that the release does not know: closed at first, below the key."""
+    cluster = ks.Cluster(release="1.16").node("a").pod("web", spec={"schedulingGates": [{"name": "example.com/wait"}]})
+    with lab_server(VERBS, lambda: Scene.opened(cluster)) as server:
+        page = lab_pages.opened(server)
+        page.get_by_text("1 note", exact=True).click()
+        page.get_by_text("release 1.16 does not know it").wait_for()
+        lab_pages.close()
 
 
 def test_a_slip_in_yaml_is_at_its_line(lab: RunningLab, lab_pages: LabPages) -> None:

@@ -23,7 +23,6 @@ const PATHS = {
   down: "m6 9 6 6 6-6",
   move: "M12 3v18M3 12h18M9 6l3-3 3 3M9 18l3 3 3-3M6 9l-3 3 3 3M18 9l3 3-3 3",
   search: "M10.5 4a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13ZM15.5 15.5 21 21",
-  table: "M3 5h18v14H3ZM3 10h18M3 14.5h18M9 10v9",
 };
 
 export function Icon({ name }) {

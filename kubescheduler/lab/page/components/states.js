@@ -35,6 +35,17 @@ export function Faults({ title = "That could not be answered", problems, action 
   </div>`;
 }
 
+// What a reader has to know besides, closed at first.
+export function Notes({ notes }) {
+  if (!notes.length) return null;
+  return html`<details>
+    <summary>${notes.length} ${notes.length === 1 ? "note" : "notes"}</summary>
+    <ul>
+      ${notes.map((text) => html`<li class="quiet">${text}</li>`)}
+    </ul>
+  </details>`;
+}
+
 // The answer of `useAnswer` drawn by `children(answer)`, or what stands in for it.
 export function Answered({ known, children, text }) {
   if (known.problems) return html`<${Faults} problems=${known.problems} />`;

@@ -4,7 +4,7 @@ import { edit, live } from "../api.js";
 import { NodeGrid, shownBars } from "../cluster/nodes.js";
 import { Choice, Find, Icon, Menu } from "../components/controls.js";
 import { usePages } from "../components/pages.js";
-import { Empty, Faults, Loading } from "../components/states.js";
+import { Empty, Faults, Loading, Notes } from "../components/states.js";
 import { DataTable, drawnOf, SaveChart, short } from "../components/tables.js";
 import { openLater } from "../dialogs.js";
 import { asked, side, state, wouldGo } from "../store.js";
@@ -148,6 +148,7 @@ export default function Cluster() {
   return html`
     <${ClusterTools} find=${find} onFind=${setFind} view=${view} onView=${setView} chart=${pages.head?.total ? () => clusterChart(pages) : null} />
     <${Legend} />
+    <${Notes} notes=${state.value.notes} />
     <${Nodes} pages=${pages} find=${find} view=${view} onRange=${setRange} />
   `;
 }

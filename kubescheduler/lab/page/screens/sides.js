@@ -4,7 +4,7 @@ import { edit, live, useAnswer } from "../api.js";
 import { Choice, Icon, Menu } from "../components/controls.js";
 import { EditForm, Field, openDialog, Problems, Select } from "../components/dialog.js";
 import { Editor, placed } from "../components/editor.js";
-import { Answered, Empty } from "../components/states.js";
+import { Answered, Empty, Notes } from "../components/states.js";
 import { asked, screen, side, sideId, state } from "../store.js";
 import { html, useSheet, useState } from "../ui.js";
 
@@ -243,11 +243,7 @@ function SideHead({ side, sides }) {
       <span class="quiet">${described(side)}</span>
     </p>
     ${side.problems.map((text) => html`<p class="refused"><span aria-hidden="true">✗</span> ${text}</p>`)}
-    ${side.notes.length
-      ? html`<details><summary>${side.notes.length} ${side.notes.length === 1 ? "note" : "notes"}</summary>
-          <ul>${side.notes.map((text) => html`<li class="quiet">${text}</li>`)}</ul>
-        </details>`
-      : null}
+    <${Notes} notes=${side.notes} />
   </li>`;
 }
 
