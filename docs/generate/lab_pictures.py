@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tests.support.pages.browsers import MISSING, launched
-from tests.support.pages.lab_page import RunningLab, running_lab, settled, show_screen
+from tests.support.pages.lab_page import RunningLab, predicted, refusal, running_lab, settled, show_screen, simulated
 
 FOLDER = Path(__file__).parents[1] / "tutorial" / "images"
 SIZE = {"width": 1360, "height": 820}
@@ -103,32 +103,9 @@ def choose(page: Page, pod: str) -> None:
     settled(page)
 
 
-def why_filter(page: Page) -> None:
-    """A refusal with its evidence."""
-    page.locator("#step-filter").click()
-    page.locator(".cell.refuses").first.click()
-    page.locator(".evidence-pane .reason").first.wait_for()
-
-
 def why_preemption(page: Page) -> None:
     """Whose place the pod takes, and by which rule."""
     page.locator("#step-postFilter").click()
-
-
-def predicted(page: Page) -> None:
-    """A prediction, and the answer."""
-    page.locator("[data-node=worker-2] button").click()
-    page.get_by_role("button", name="Reveal").click()
-    page.locator(".revealed").wait_for()
-
-
-def simulated(page: Page) -> None:
-    """Pods that come while time goes on, with what is in use and who waits."""
-    page.locator(".what-comes > summary").click()
-    page.get_by_role("button", name="Begin with an example").click()
-    page.get_by_role("button", name="Run", exact=True).click()
-    page.wait_for_selector(".plot canvas")
-    page.locator(".what-comes > summary").click()
 
 
 def compared(page: Page) -> None:
@@ -142,7 +119,7 @@ def compared(page: Page) -> None:
 SHOTS: tuple[tuple[str, str, str, Callable[[Page], None] | None], ...] = (
     ("cluster", "Cluster", "web", None),
     ("why", "Why", "web", None),
-    ("why-filter", "Why", "train-1", why_filter),
+    ("why-filter", "Why", "train-1", refusal),
     ("why-preemption", "Why", "invoice-0", why_preemption),
     ("tune", "Tune", "web", None),
     ("hints", "Hints", "train-1", None),

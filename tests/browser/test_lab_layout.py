@@ -13,7 +13,19 @@ import pytest
 import kubescheduler as ks
 from kubescheduler.lab.scene.scene import Scene
 from kubescheduler.lab.scene.verbs import VERBS
-from tests.support.pages.lab_page import PHONE, WIDE, LabPages, Page, RunningLab, settled, show_screen, violations
+from tests.support.pages.lab_page import (
+    PHONE,
+    WIDE,
+    LabPages,
+    Page,
+    RunningLab,
+    predicted,
+    refusal,
+    settled,
+    show_screen,
+    simulated,
+    violations,
+)
 from tests.support.pages.layout_faults import layout_faults
 from tests.support.releases_tried import RELEASES_TRIED
 
@@ -22,27 +34,26 @@ ACCESSIBLE = {1280: ("light", "dark"), 1920: (), 360: ("dark",)}
 """Width → in which colours it is looked at. A large window has the elements and colours of a small one."""
 
 
+def fits_every_size(page: Page) -> None:
+    """Nothing is cut or lies over another thing, and everybody can read and use it."""
+    found = {}
+    for size in SIZES:
+        page.set_viewport_size(size)
+        settled(page)
+        found[size["width"]] = [*layout_faults(page), *violations(page, ACCESSIBLE[size["width"]])]
+    assert found == {size["width"]: [] for size in SIZES}
+
+
 def why(page: Page) -> None:
     """The checks, with the evidence of one that refuses."""
     page.locator(".pod-choice", has_text="train-1").click()
     show_screen(page, "Why")
-    page.locator("#step-filter").click()
-    page.locator(".cell.refuses").first.click()
-    page.locator(".evidence-pane .reason").first.wait_for()
+    refusal(page)
 
 
 def scores(page: Page) -> None:
     """Raw scores, whose columns have long titles."""
     page.locator("#step-score").click()
-
-
-def simulated(page: Page) -> None:
-    """Time, with pods that come later."""
-    page.locator(".what-comes > summary").click()
-    page.get_by_role("button", name="Begin with an example").click()
-    page.get_by_role("button", name="Run", exact=True).click()
-    page.wait_for_selector(".plot canvas")
-    page.locator(".what-comes > summary").click()
 
 
 def compared(page: Page) -> None:
@@ -51,13 +62,6 @@ def compared(page: Page) -> None:
     page.get_by_role("dialog").locator("select").first.select_option("1.16")
     page.get_by_role("dialog").get_by_role("button", name="Add").click()
     page.locator(".compared-pods").wait_for()
-
-
-def predicted(page: Page) -> None:
-    """A prediction, and the answer."""
-    page.locator("[data-node=worker-2] button").click()
-    page.get_by_role("button", name="Reveal").click()
-    page.locator(".revealed").wait_for()
 
 
 def shared(page: Page) -> None:
@@ -98,12 +102,7 @@ def test_a_place_is_laid_out(place: str, lab: RunningLab, lab_pages: LabPages) -
     page = lab_pages.opened(lab, address, viewport=SIZES[0])
     settled(page)
     prepare(page)
-    found = {}
-    for size in SIZES:
-        page.set_viewport_size(size)
-        settled(page)
-        found[size["width"]] = [*layout_faults(page), *violations(page, ACCESSIBLE[size["width"]])]
-    assert found == {size["width"]: [] for size in SIZES}
+    fits_every_size(page)
 
 
 def boxes(page: Page, elements: str) -> Any:

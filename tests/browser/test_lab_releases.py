@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from kubescheduler.releases.names import RELEASE_NAMES
-from tests.browser.test_lab_layout import ACCESSIBLE, SIZES
+from tests.browser.test_lab_layout import SIZES, fits_every_size
 from tests.kubescheduler.cli.test_compare import MOVES
 from tests.support.pages.lab_page import (
     LabPages,
@@ -17,9 +17,8 @@ from tests.support.pages.lab_page import (
     running_lab,
     settled,
     show_screen,
-    violations,
 )
-from tests.support.pages.layout_faults import layout_faults, until
+from tests.support.pages.layout_faults import until
 
 
 @pytest.fixture(scope="module")
@@ -83,12 +82,7 @@ def test_the_panel_is_laid_out(moving: RunningLab, lab_pages: LabPages) -> None:
     settled(page)
     page.get_by_text("cannot read the configuration").click()
     assert page.locator(".release-others button").count() > 1
-    found = {}
-    for size in SIZES:
-        page.set_viewport_size(size)
-        settled(page)
-        found[size["width"]] = [*layout_faults(page), *violations(page, ACCESSIBLE[size["width"]])]
-    assert found == {size["width"]: [] for size in SIZES}
+    fits_every_size(page)
 
 
 def test_neighbours_come_first_side_by_side(moving: RunningLab, lab_pages: LabPages) -> None:

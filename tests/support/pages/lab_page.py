@@ -199,6 +199,29 @@ def settled(page: Page) -> None:
         assert time.monotonic() < end, "the page does not settle"
 
 
+def refusal(page: Page) -> None:
+    """Has Why show a refusal with its evidence."""
+    page.locator("#step-filter").click()
+    page.locator(".cell.refuses").first.click()
+    page.locator(".evidence-pane .reason").first.wait_for()
+
+
+def predicted(page: Page) -> None:
+    """A prediction, and the answer."""
+    page.locator("[data-node=worker-2] button").click()
+    page.get_by_role("button", name="Reveal").click()
+    page.locator(".revealed").wait_for()
+
+
+def simulated(page: Page) -> None:
+    """Pods that come while time goes on, with what is in use and who waits."""
+    page.locator(".what-comes > summary").click()
+    page.get_by_role("button", name="Begin with an example").click()
+    page.get_by_role("button", name="Run", exact=True).click()
+    page.wait_for_selector(".plot canvas")
+    page.locator(".what-comes > summary").click()
+
+
 def hold_answer(page: Page, verb: str) -> None:
     """Keeps the answer to the page's next question of a verb back until ``let_go``, though the page gave it up."""
     page.evaluate(
