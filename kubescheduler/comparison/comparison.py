@@ -360,5 +360,8 @@ def _besides(comparison: Comparison) -> Iterator[str]:
     for cause, said in BESIDES.items():
         if count := sum(cause in causes for causes in still):
             yield f"{count:,} {said[count != 1].format(OTHER_NODES)}"
+    nowhere = sum(not pod.differs and all(one.host is None for one in pod.outcomes) for pod in comparison.pods)
+    if nowhere:
+        yield f"{nowhere:,} {'fits' if nowhere == 1 else 'fit'} on no node either way"
     if errors := len(comparison.errors):
         yield f"{errors:,} could not be compared"

@@ -288,6 +288,12 @@ def test_could_have_been_says_what_differs(policies: Policies) -> None:
     )
 
 
+def test_what_fits_nowhere_is_counted() -> None:
+    """That it stays says nothing of where pods go."""
+    found = compare(TWO, [pod("p"), pod("big", 10**6)], EngineSpec(), [EngineSpec(release="1.20")])
+    assert (found.same, headline(found)) == (True, "0 of 2 pods go elsewhere, 1 fits on no node either way")
+
+
 def test_a_wrong_word_for_ties() -> None:
     """It is answered with the words that there are."""
     with pytest.raises(
