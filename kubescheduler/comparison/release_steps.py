@@ -333,7 +333,7 @@ def _changes_of_step(before: str, after: str) -> list[str]:
 
 
 def headline(found: Timeline) -> str:
-    """``12 of 40 pods go elsewhere at some step from 1.18 to 1.31, 2 of them come back, 1 could not be decided by every
+    """``12 of 40 pods go elsewhere at some step from 1.18 to 1.31, 2 of them come back, 1 fits on no node in any
     release``, without a full stop."""
     moved, count = len(found.moved), len(found.pods)
     back, failed = sum(pod.came_back for pod in found.moved), len({pod for pod, _ in found.errors})
@@ -341,7 +341,9 @@ def headline(found: Timeline) -> str:
     ends = f"from {found.releases[0]} to {found.releases[-1]}"
     first = f"{moved:,} of {count:,} {pods} {go} elsewhere at some step {ends}"
     returns = f", {back:,} of them {'comes' if back == 1 else 'come'} back" if back else ""
-    return first + returns + (f", {failed:,} could not be decided by every release" if failed else "")
+    nowhere = sum(all(one.host is None and not one.unanswered for one in pod.outcomes) for pod in found.pods)
+    unfit = f", {nowhere:,} {'fits' if nowhere == 1 else 'fit'} on no node in any release" if nowhere else ""
+    return first + returns + unfit + (f", {failed:,} could not be decided by every release" if failed else "")
 
 
 OWN = "it is what the new scheduler is given"

@@ -28,7 +28,7 @@ from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.releases.lookup import RELEASES, release_named
 from kubescheduler.releases.names import RELEASE_NAMES
 from kubescheduler.releases.release import without
-from tests.support.build import make_node, make_pod
+from tests.support.build import labels, make_node, make_pod
 from tests.support.configuring.translating import configuration, policy, priorities
 
 NODES: list[ClusterObject] = [
@@ -56,6 +56,15 @@ def test_nobody_is_decided() -> None:
     assert len(found.errors) == 3
     assert headline(found) == (
         "0 of 1 pods go elsewhere at some step from 1.34 to 1.36, 1 could not be decided by every release"
+    )
+
+
+def test_what_fits_nowhere_is_counted() -> None:
+    """That it stays says nothing of where pods go."""
+    found = steps(NODES, [make_pod("web"), make_pod("big", node_selector=labels({"there": "none"}))], "1.34")
+    assert (found.moved, found.errors) == ([], [])
+    assert headline(found) == (
+        "0 of 2 pods go elsewhere at some step from 1.34 to 1.36, 1 fits on no node in any release"
     )
 
 
