@@ -14,7 +14,7 @@ from typing import Any, Generic, NoReturn, TypeVar
 import attrs
 import msgspec
 
-from clusterstate.quantity import format_quantity
+from clusterstate.quantity import amount_text
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V", bound=Hashable)
@@ -56,12 +56,10 @@ ResourceList = FrozenMap[str, int]
 NO_LABELS: Labels = FrozenMap()
 NO_RESOURCES: ResourceList = FrozenMap()
 
-_BYTES = ("memory", "storage", "ephemeral-storage")
-
 
 def amounts_text(resources: Mapping[str, int]) -> str:
     """``cpu 500m, memory 8Gi``: amounts as Kubernetes writes them."""
-    return ", ".join(f"{name} {format_quantity(milli, binary=name in _BYTES)}" for name, milli in resources.items())
+    return ", ".join(f"{name} {amount_text(name, milli)}" for name, milli in resources.items())
 
 
 class OwnerReference(msgspec.Struct, frozen=True):

@@ -12,6 +12,7 @@ MAX_MILLI = 1000 * MAX_UNITS
 _QUANTITY = re.compile(r"([+-]?)(?:([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))([A-Za-z]*)([+-]?[0-9]*)")
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+_BYTES = ("memory", "storage", "ephemeral-storage")
 _EXPONENTS = ("e", "E")
 _FURTHEST = 64
 """Powers of ten that carry any written digit past the cap, or below a thousandth."""
@@ -94,7 +95,8 @@ def whole_units(milli: int) -> int:
 
 
 def format_quantity(milli: int, *, binary: bool = False) -> str:
-    """The canonical text: the largest suffix that leaves a whole number; ``binary`` prefers Ki, Mi … where they fit.
+    """The canonical text: the largest suffix that leaves a whole number; ``binary`` prefers Ki, Mi … where they fit and
+    no more digits are left by them.
 
     ``parse_quantity`` gives ``milli`` back for every amount up to ``MAX_MILLI``.
     """
@@ -103,8 +105,15 @@ def format_quantity(milli: int, *, binary: bool = False) -> str:
     units = milli // 1000
     if not units:
         return "0"
-    if binary and not units % 1024:
-        name, twos = max((s for s in _BINARY.items() if not units % (1 << s[1])), key=lambda s: s[1])
-        return f"{units >> twos}{name}"
     name, tens = max((s for s in _DECIMAL.items() if s[1] >= 0 and not units % 10 ** s[1]), key=lambda s: s[1])
-    return f"{units // 10**tens}{name}"
+    decimal = str(units // 10**tens)
+    if binary and not units % 1024:
+        of_bytes, twos = max((s for s in _BINARY.items() if not units % (1 << s[1])), key=lambda s: s[1])
+        if len(by_twos := str(units >> twos)) <= len(decimal):
+            return by_twos + of_bytes
+    return decimal + name
+
+
+def amount_text(name: str, milli: int) -> str:
+    """An amount of a resource in thousandths as manifests have it: bytes with binary suffixes."""
+    return format_quantity(milli, binary=name in _BYTES or name.startswith("hugepages-"))

@@ -16,17 +16,17 @@ from clusterstate.manifests.decode import Manifest, Prepare
 from clusterstate.manifests.defaulting import default_manifest, each_of, with_values
 from clusterstate.manifests.fields import Fields, is_stored
 from clusterstate.manifests.kinds import SPEC, TOLERATION
+from clusterstate.manifests.tables import resources_text
 from clusterstate.objects import (
     NO_RESOURCES,
     AdmissionObject,
     LimitRange,
     LimitRangeItem,
     PriorityClass,
-    ResourceList,
     RuntimeClass,
 )
-from clusterstate.quantity import format_quantity
-from clusterstate.usage import CPU, as_asked, as_limited, pod_requests
+from clusterstate.quantity import amount_text, format_quantity
+from clusterstate.usage import as_asked, as_limited, pod_requests
 
 TOLERATION_SECONDS = 300
 TOLERATED = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
@@ -45,20 +45,21 @@ def admission_1_13(objects: Iterable[AdmissionObject]) -> Prepare:
 
     def prepare(manifest: Manifest) -> Manifest:
         pod = default_manifest(manifest)
-        return admit_pod(limited(pod, ranges.values()) if ranges and is_new(manifest) else pod, classes, global_default)
+        if ranges and is_new(manifest):
+            pod = default_manifest(limited(pod, ranges.values()))  # again, as whoever reads what was stored
+        return admit_pod(pod, classes, global_default)
 
     return prepare
 
 
 def admission_1_16(objects: Iterable[AdmissionObject]) -> Prepare:
-    """The same, and the plugin RuntimeClass."""
+    """The same after the plugin RuntimeClass, whose refusals a server tells before those of LimitRanger."""
     there = tuple(objects)
     classes = {obj.metadata.name: obj for obj in there if isinstance(obj, RuntimeClass)}
     admit = admission_1_13(there)
 
     def prepare(manifest: Manifest) -> Manifest:
-        pod = admit(manifest)
-        return of_runtime_class(pod, classes) if is_new(manifest) else pod
+        return admit(of_runtime_class(manifest, classes) if is_new(manifest) else manifest)
 
     return prepare
 
@@ -111,14 +112,12 @@ def _filled(container: Manifest, requests: Mapping[str, int], limits: Mapping[st
         own = given.get(key) or {}
         if not isinstance(own, Mapping):
             return container
-        filled[key] = {**{name: shown(name, amount) for name, amount in amounts.items() if name not in own}, **own}
+        filled[key] = {
+            **{name: amount_text(name, amount) for name, amount in amounts.items() if name not in own},
+            **own,
+        }
     changed = {key: amounts for key, amounts in filled.items() if amounts}
     return with_values(container, resources={**given, **changed}) if changed else container
-
-
-def shown(name: str, amount: int) -> str:
-    """An amount in thousandths as manifests have it: bytes by powers of two."""
-    return format_quantity(amount, binary=name != CPU)
 
 
 def _beyond(item: LimitRangeItem, pod: Manifest, spec: Any) -> Iterator[str]:
@@ -149,21 +148,21 @@ def _faults(item: LimitRangeItem, requests: Mapping[str, int], limits: Mapping[s
 def _below(said: str, name: str, bound: int, requests: Mapping[str, int], limits: Mapping[str, int]) -> Iterator[str]:
     """Upstream: minConstraint."""
     if name not in requests:
-        yield f"{said}{shown(name, bound)}.  No request is specified"
+        yield f"{said}{amount_text(name, bound)}.  No request is specified"
     elif requests[name] < bound:
-        yield f"{said}{shown(name, bound)}, but request is {shown(name, requests[name])}"
+        yield f"{said}{amount_text(name, bound)}, but request is {amount_text(name, requests[name])}"
     elif limits.get(name, bound) < bound:
-        yield f"{said}{shown(name, bound)}, but limit is {shown(name, limits[name])}"
+        yield f"{said}{amount_text(name, bound)}, but limit is {amount_text(name, limits[name])}"
 
 
 def _above(said: str, name: str, bound: int, requests: Mapping[str, int], limits: Mapping[str, int]) -> Iterator[str]:
     """Upstream: maxConstraint."""
     if name not in limits:
-        yield f"{said}{shown(name, bound)}.  No limit is specified"
+        yield f"{said}{amount_text(name, bound)}.  No limit is specified"
     elif limits[name] > bound:
-        yield f"{said}{shown(name, bound)}, but limit is {shown(name, limits[name])}"
+        yield f"{said}{amount_text(name, bound)}, but limit is {amount_text(name, limits[name])}"
     elif requests.get(name, bound) > bound:
-        yield f"{said}{shown(name, bound)}, but request is {shown(name, requests[name])}"
+        yield f"{said}{amount_text(name, bound)}, but request is {amount_text(name, requests[name])}"
 
 
 def _ratio(bound: int, request: int | None, limit: int | None) -> Iterator[str]:
@@ -177,6 +176,10 @@ def _ratio(bound: int, request: int | None, limit: int | None) -> Iterator[str]:
 
 
 # --- RuntimeClass ----------------------------------------------------------------------------
+
+
+MISMATCH = "Pod's Overhead doesn't match RuntimeClass's defined Overhead"
+UNDEFINED = "Pod Overhead set without corresponding RuntimeClass defined Overhead"
 
 
 def of_runtime_class(pod: Manifest, classes: Mapping[str, RuntimeClass]) -> Manifest:
@@ -197,8 +200,8 @@ def of_runtime_class(pod: Manifest, classes: Mapping[str, RuntimeClass]) -> Mani
     given = SPEC.read(Fields(spec, faults))
     if faults:  # which decoding reports
         return pod
-    if found.overhead and spec.get("overhead") is not None and given.overhead != found.overhead:
-        faults.append("spec.overhead: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
+    if spec.get("overhead") is not None and given.overhead != found.overhead:
+        faults.append(f"spec.overhead: {MISMATCH if found.overhead else UNDEFINED}")
     own = dict(given.node_selector)
     faults += (
         f"spec.nodeSelector: conflict: runtimeClass.scheduling.nodeSelector[{key}] = {value}; "
@@ -210,15 +213,11 @@ def of_runtime_class(pod: Manifest, classes: Mapping[str, RuntimeClass]) -> Mani
         raise DecodeError(faults)
     more = [TOLERATION.write(one) for one in found.tolerations if one not in given.tolerations]
     changes: dict[str, Any] = {
-        "overhead": _amounts(found.overhead),
+        "overhead": resources_text(found.overhead),
         "nodeSelector": {**own, **found.node_selector},
         "tolerations": [*(spec.get("tolerations") or ()), *more] if more else None,
     }
     return with_values(pod, spec=with_values(spec, **{key: value for key, value in changes.items() if value}))
-
-
-def _amounts(resources: ResourceList) -> dict[str, str]:
-    return {name: shown(name, amount) for name, amount in resources.items()}
 
 
 # --- Priority and DefaultTolerationSeconds ---------------------------------------------------

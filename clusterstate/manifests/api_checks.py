@@ -21,7 +21,7 @@ from clusterstate.manifests.fields import Check, Checks, Fault, Fields, describe
 from clusterstate.manifests.kinds import SPEC
 from clusterstate.manifests.known_fields import known_types, objects_in
 from clusterstate.objects import ALL, EXACT_COUNT, NO_RESOURCES, FrozenMap, RequestsInUse
-from clusterstate.quantity import format_quantity, quantity_or_none
+from clusterstate.quantity import amount_text, format_quantity, quantity_or_none
 from clusterstate.usage import (
     is_extended_resource,
     is_hugepage_resource,
@@ -489,7 +489,7 @@ def pod_resources(given: Given) -> Iterator[Fault]:
             if isinstance(name, str) and not is_pod_level(name):
                 yield place, unsupported(name, ("cpu", "hugepages-", "memory"))
             elif milli is not None and field == "requests" and milli < (asked := _asked(given).get(name, 0)):
-                detail = f"must be greater than or equal to aggregate container requests of {format_quantity(asked)}"
+                detail = f"must be greater than or equal to aggregate container requests of {amount_text(name, asked)}"
                 yield place, invalid(_canonical(value, milli), detail)
             elif milli is not None and field == "limits":
                 for at, one in inside(given, "containers", "resources", "limits"):

@@ -319,13 +319,13 @@ class PodDecoder:
 
     def _new_spec(self, text: bytes, of_new: Manifest) -> PodSpec | None:
         spec = spec_of_text(text)
-        if self._checks and refused_spec(spec, self._checks):
-            return None
         if self._prepare is not None:
             try:
                 spec = self._prepare({"apiVersion": "v1", "kind": "Pod", **of_new, "spec": spec})["spec"]
             except DecodeError:
                 return None
+        if self._checks and refused_spec(spec, self._checks):
+            return None
         faults: list[str] = []
         decoded = SPEC.read(Fields(spec, faults))
         return None if faults else self._shared_spec(decoded)
@@ -478,11 +478,15 @@ class Decoder:
             return False
         return of_refusals == "ignore" or not refused("Pod", manifest, self._strictness.accepted.checks)
 
-    def judged(self, item: Item, kind: str, manifest: Manifest) -> list[str]:
-        """The faults in what the API does not have of a kind, also of one that is not decoded; warnings are kept."""
+    def judged(self, item: Item, kind: str, manifest: Manifest, prepared: Manifest | None = None) -> list[str]:
+        """The faults in what the API does not have of a kind, also of one that is not decoded; warnings are kept.
+
+        prepared: the manifest with what is filled in, which is what a server judges.
+        """
         of_fields, of_refusals = self._strictness.of(manifest)
         unknown = [] if of_fields == "ignore" else unknown_fields(kind, manifest, self._strictness.accepted)
-        refusals = [] if of_refusals == "ignore" else refused(kind, manifest, self._strictness.accepted.checks)
+        checks = self._strictness.accepted.checks
+        refusals = [] if of_refusals == "ignore" else refused(kind, prepared or manifest, checks)
         if of_fields == "warn":
             self.warnings += placed(item, kind, manifest, unknown)
         if of_refusals == "warn":
@@ -505,11 +509,12 @@ class Decoder:
         manifest: Manifest = _manifest(item, kind)
         manifest, dropped = self._unread.taken(manifest)
         self.warnings += self._unread.notes(dropped, item.source)
-        faults = self.judged(item, kind.name, manifest)
         try:
-            manifest = self._prepared(manifest)
+            prepared, faults = self._prepared(manifest), list[str]()
         except DecodeError as error:
-            faults += error.problems
+            prepared, faults = manifest, [*error.problems]
+        faults = [*self.judged(item, kind.name, manifest, prepared), *faults]
+        manifest = prepared
         node = self._pods.read_node(manifest) if kind.name == "Node" and not faults else None
         if node is not None:
             return node

@@ -15,7 +15,7 @@ from clusterstate.manifests.decode import Manifest
 from clusterstate.manifests.fields import Fields, is_stored
 from clusterstate.manifests.kinds import KINDS, PREFERRED, REQUIRED, SPEC
 from clusterstate.objects import EXACT_COUNT, NO_RESOURCES
-from clusterstate.quantity import format_quantity, quantity_or_none
+from clusterstate.quantity import amount_text, quantity_or_none
 from clusterstate.usage import CPU, MEMORY, as_asked, as_limited, is_hugepage_resource, is_pod_level, pod_requests
 
 URL_NAMESPACE = bytes.fromhex("6ba7b8119dad11d180b400c04fd430c8")
@@ -157,11 +157,11 @@ def _pod_level(spec: Manifest) -> Manifest:
     if faults:
         return spec
     asked, limited = pod_requests(pod, as_asked(pod)), pod_requests(pod, as_limited(pod))
-    huge = {name: format_quantity(limited[name]) for name in limited if is_hugepage_resource(name)}
+    huge = {name: amount_text(name, limited[name]) for name in limited if is_hugepage_resource(name)}
     limits = {**{name: amount for name, amount in huge.items() if name not in requests}, **limits}
     if not limits:
         return spec
-    of_containers = {name: format_quantity(asked[name]) for name in (CPU, MEMORY) if name in asked}
+    of_containers = {name: amount_text(name, asked[name]) for name in (CPU, MEMORY) if name in asked}
     of_limits = {name: amount for name, amount in limits.items() if is_pod_level(name)}
     filled = {**given, "limits": limits, "requests": {**of_limits, **of_containers, **requests}}
     return spec if filled == given else {**spec, "resources": filled}

@@ -19,7 +19,7 @@ import msgspec
 
 from clusterstate.manifests.fields import Fields
 from clusterstate.objects import NO_LABELS, FrozenMap, ResourceList
-from clusterstate.quantity import format_quantity
+from clusterstate.quantity import amount_text, format_quantity
 
 T = TypeVar("T")
 
@@ -36,8 +36,6 @@ Read = Callable[[Fields, str], Any]
 
 REQUIRED: Any = msgspec.NODEFAULT
 """The default of a field that a record cannot be without."""
-
-_BYTES = ("memory", "storage", "ephemeral-storage")
 
 
 Write = Callable[[Any, dict[str, Any]], None]
@@ -415,7 +413,4 @@ def bytes_text(milli: int) -> str:
 
 def resources_text(amounts: ResourceList) -> dict[str, str]:
     """Quantities by resource name, bytes with binary suffixes."""
-    return {
-        name: format_quantity(milli, binary=name in _BYTES or name.startswith("hugepages-"))
-        for name, milli in amounts.items()
-    }
+    return {name: amount_text(name, milli) for name, milli in amounts.items()}

@@ -15,6 +15,7 @@ from clusterstate.manifests.decode import Decoder
 from clusterstate.manifests.defaulting import default_manifest
 from clusterstate.manifests.kinds import encode_object
 from clusterstate.objects import AdmissionObject, ObjectMeta, PriorityClass
+from kubescheduler import Cluster
 from tests.clusterstate.manifests.test_defaulting import META, pod, unchanged
 from tests.support.strategies import EVERY_KIND
 
@@ -181,6 +182,13 @@ def test_amounts_of_a_limit_range(item: dict[str, Any], said: Any, expected: Any
     assert resources(unchanged(admission_1_13([bounded(**item)]), manifest), key) == expected
 
 
+def test_a_pod_that_limits_the_whole_asks_for_what_its_containers_got() -> None:
+    """Upstream: 1.36 defaultPodRequests, when the pod that LimitRanger changed is read."""
+    manifest = fresh({"limits": {"memory": "128Mi"}}, resources={"limits": {"memory": "128Mi"}})
+    admitted = admission_1_16([bounded(defaultRequest={"cpu": "10m"})])(manifest)
+    assert admitted["spec"]["resources"]["requests"] == {"memory": "128Mi", "cpu": "10m"}
+
+
 BEYOND: dict[str, tuple[dict[str, Any], Any, str]] = {
     "below": (
         {"min": {"memory": "1Gi"}},
@@ -201,6 +209,11 @@ BEYOND: dict[str, tuple[dict[str, Any], Any, str]] = {
         {"max": {"cpu": "1"}},
         {"requests": {"cpu": 2}},
         "spec.containers[0].resources: maximum cpu usage per Container is 1, but request is 2",
+    ),
+    "above in powers of ten": (
+        {"max": {"memory": "1500M"}},
+        {"limits": {"memory": "2Gi"}},
+        "spec.containers[0].resources: maximum memory usage per Container is 1500M, but limit is 2Gi",
     ),
     "ratio": (
         {"maxLimitRequestRatio": {"cpu": 2}},
@@ -280,6 +293,10 @@ CONFLICTS: dict[str, tuple[dict[str, Any], str]] = {
         {"runtimeClassName": "given", "overhead": {"cpu": "1"}},
         "spec.overhead: Pod's Overhead doesn't match RuntimeClass's defined Overhead",
     ),
+    "overhead of a class without": (
+        {"runtimeClassName": "bare", "overhead": {"cpu": "1"}},
+        "spec.overhead: Pod Overhead set without corresponding RuntimeClass defined Overhead",
+    ),
     "selector": (
         {"runtimeClassName": "given", "nodeSelector": {"runtime": "runc"}},
         "spec.nodeSelector: conflict: runtimeClass.scheduling.nodeSelector[runtime] = gvisor; "
@@ -290,9 +307,11 @@ CONFLICTS: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize(("spec", "fault"), CONFLICTS.values(), ids=CONFLICTS)
 def test_a_runtime_class_that_a_pod_cannot_have(spec: dict[str, Any], fault: str) -> None:
-    """Upstream: 1.36 RuntimeClass."""
+    """Upstream: 1.36 RuntimeClass, before LimitRanger."""
+    bare = admitting("RuntimeClass", metadata={"name": "bare"})
+    there = [admitting("RuntimeClass", **CLASS), bare, bounded(max={"cpu": 1})]
     with pytest.raises(DecodeError) as caught:
-        admission_1_16([admitting("RuntimeClass", **CLASS)])(fresh({}, **spec))
+        admission_1_16(there)(fresh({"limits": {"cpu": 5}}, **spec))
     assert caught.value.problems == (fault,)
 
 
@@ -316,3 +335,16 @@ def test_each_pod_has_the_amounts_of_its_own_namespace() -> None:
     specs = [decoder.decode_object(manifest).spec for manifest in pods]
     assert [dict(spec.containers[0].requests) for spec in specs] == [{}, {"cpu": 1000}, {}, {"cpu": 1000}]
     assert [dict(spec.node_selector) for spec in specs] == [{}, *([{"runtime": "gvisor"}] * 3)]
+
+
+def test_a_server_judges_the_pod_that_was_admitted() -> None:
+    """A request above the limit that a range gives is refused, as is one above a limit of its own."""
+    bounds = {
+        "kind": "LimitRange",
+        "metadata": {"name": "l"},
+        "spec": {"limits": [{"type": "Container", "default": {"cpu": "500m"}}]},
+    }
+    with pytest.raises(DecodeError) as caught:
+        Cluster(bounds, release="1.36").pods_from(fresh({"requests": {"cpu": 2}}))
+    place = "Pod default/p: spec.containers[0].resources.requests"
+    assert caught.value.problems == (f'{place}: Invalid value: "2": must be less than or equal to cpu limit of 500m',)

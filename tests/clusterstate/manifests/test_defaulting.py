@@ -203,7 +203,7 @@ HUGE = "hugepages-2Mi"
 POD_LEVEL: dict[str, Any] = {
     "the limit": (asking(limits={"cpu": "9"}), [{}], {"cpu": "9"}),
     "what containers ask for": (asking(limits={"cpu": "9"}), [asking({"cpu": "1"})] * 3, {"cpu": "3"}),
-    "also without a limit": (asking(limits={"cpu": "9"}), [asking({"memory": "1Ki"})], {"cpu": "9", "memory": "1024"}),
+    "also without a limit": (asking(limits={"cpu": "9"}), [asking({"memory": "1Ki"})], {"cpu": "9", "memory": "1Ki"}),
     "what is asked for": (asking({"cpu": "5"}, {"cpu": "9"}), [asking({"cpu": "1"})], {"cpu": "5"}),
     "limits of containers": (asking(limits={"cpu": "9"}), [asking(limits={"cpu": "4"})], {"cpu": "4"}),
     "no limit": (asking({"cpu": "5"}), [asking({"memory": "1Ki"})], {"cpu": "5"}),
