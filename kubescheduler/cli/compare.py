@@ -214,6 +214,8 @@ def compare(
         inputs = attempt(problems, pods.read if mirror is None else partial(_mirrored, mirror, pods), specs)
         if sides is None or inputs is None or tolerated is None or problems:
             raise InputError(problems)
+    if all(spec == specs[0] for spec in specs):
+        remark("the configurations are all the same: nothing but chance could move a pod")
     objects, compared = inputs[0], inputs[1][: pods.limit]
     if steps:
         return _steps(objects, compared, specs, preempt=preempt, output=output)
@@ -306,8 +308,6 @@ def _engines_of(
         made_sides += [] if side is None else [side]
     if problems:
         raise ConfigError(problems)
-    if all(spec == made_sides[0][0] for spec, _ in made_sides):
-        remark("the configurations are all the same: nothing but chance could move a pod")
     return made_sides
 
 
