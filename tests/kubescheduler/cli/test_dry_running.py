@@ -34,7 +34,7 @@ from tests.support.live.live_cluster import NODES, PODS, a_node, a_pod, running
 from tests.support.live.serving import Health, ServedScheduler, asking, fill, kubeconfig, two_contexts
 from tests.support.processes import SECONDS
 
-ROOM = 8000
+ROOM = 40_000
 """Bytes on a disk that fills up."""
 
 
@@ -277,7 +277,7 @@ def test_a_disk_that_fills_up(server: FrontServer, monkeypatch: pytest.MonkeyPat
                 break
             name = f"pod-{number}"
             noisy = a_pod(name)
-            noisy["metadata"]["annotations"] = {"noise": random.Random(number).randbytes(300).hex()}
+            noisy["metadata"]["annotations"] = {"noise": random.Random(number).randbytes(4000).hex()}
             server.storage.create(PODS, "default", noisy)
             beside.until(lambda: bool(ended) or beside._processes[0].shadow.undecided == 1)
             beside.bind(name, "n1")
