@@ -313,7 +313,7 @@ def refuse_in_exercise(scene: Scene, do: str) -> None:
     """Raises SceneFault for an edit that the exercise of the scene does not allow."""
     way = way_of(scene)
     if way is not None and do not in allowed(way):
-        raise SceneFault(f"edit.do: the exercise does not allow {do}; change {', '.join(way.names)}")
+        raise SceneFault(f"the exercise does not allow {do}; change {', '.join(way.names)}")
 
 
 def written_back(scene: Scene) -> None:

@@ -188,14 +188,14 @@ def test_edits_are_those_that_the_exercise_allows() -> None:
     scene = exercise_scene("09-packing-policy")
     way = way_of(scene)
     before = (way.work / "policy.yaml").read_text()
-    with pytest.raises(SceneFault, match=r"does not allow addNode; change policy\.yaml"):
+    with pytest.raises(SceneFault, match=r"^the exercise does not allow addNode; change policy\.yaml"):
         VERBS["edit"](scene, {"edit": {"do": "addNode", "name": "more"}})
     rule = next(row["id"] for row in VERBS["tune"](scene, {})["rules"] if row["on"])
     VERBS["edit"](scene, {"edit": {"do": "weights", "side": "a", "weights": {rule: 77}}})
     assert "77" in (way.work / "policy.yaml").read_text()
     VERBS["undo"](scene, {})
     assert (way.work / "policy.yaml").read_text() == before
-    with pytest.raises(SceneFault, match="does not allow weights"):
+    with pytest.raises(SceneFault, match="^the exercise does not allow weights"):
         VERBS["edit"](exercise_scene("02-taints"), {"edit": {"do": "weights", "weights": {}}})
 
 
