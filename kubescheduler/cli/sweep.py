@@ -156,7 +156,8 @@ def sweep(
     _tell_of_twins(len(clusters) * len(sent) * max(1, len(numbers)) - len(cases))
     rows = open_rows(out, columns_of(**wanted, running=running is not None))
     summary = _sweep(cases, _runner(scheduler, workers), rows, out, retry_errors=retry_errors)
-    return _report(summary, out)
+    asked = sum(int(rows.rows[case.id].get("pods") or 0) for case in cases)
+    return _report(summary, asked, out)
 
 
 def _files_of(places: Sequence[ClusterPlace], out: str) -> list[str]:
@@ -249,8 +250,8 @@ def _sweep(cases: Sequence[Case], runner: Runner, rows: Rows, out: str, *, retry
         raise click.Abort from None
 
 
-def _report(summary: SweepSummary, out: str) -> int:
-    """The counts, and the errors that most rows have."""
+def _report(summary: SweepSummary, asked: int, out: str) -> int:
+    """The counts, and the errors that most rows have. asked: how many pods the cases had to place, all together."""
     from collections import Counter
 
     from kubescheduler.cli.engine_options import remark
@@ -264,4 +265,8 @@ def _report(summary: SweepSummary, out: str) -> int:
         click.echo(f"error: {shown(f'{times} failed: {error}')}", err=True)
     if len(errors) > SHOWN:
         remark(f"there are {len(errors) - SHOWN} more errors; see the error column of {out}")
-    return 2 if summary.failed else 0
+    if not (summary.failed or asked):
+        click.echo(
+            "error: no pod was placed: no snapshot has a pending one; name some with --pods or --running", err=True
+        )
+    return 2 if summary.failed or not asked else 0

@@ -239,3 +239,14 @@ def test_running_pods(folder: Path, kubescheduler: Run) -> None:
     assert [row["placements"] for row in rows("more.csv")] == [row["placements"] for row in found]
     both = kubescheduler(*call, "--pods", "run.yaml", "--running", "--out", "none.csv")
     both.refused("either --pods FILE or --running")
+
+
+@pytest.mark.usefixtures("here")
+def test_nothing_to_place(snapshots: Path, kubescheduler: Run) -> None:
+    """Rows that place no pod compare nothing; one snapshot among others may have none."""
+    (snapshots / "b.yaml").write_text(CLUSTER)
+    assert kubescheduler("sweep", "snaps", "--out", "both.csv").status == 0
+    for there in ("0", "1"):
+        found = kubescheduler("sweep", "snaps/b.yaml", "--out", "none.csv")
+        assert (found.status, found.lines[1][1]) == (2, there)
+        assert found.err.splitlines()[-1].startswith("error: no pod was placed: no snapshot has a pending one")

@@ -195,7 +195,7 @@ def test_edits_are_those_that_the_exercise_allows() -> None:
     assert "77" in (way.work / "policy.yaml").read_text()
     VERBS["undo"](scene, {})
     assert (way.work / "policy.yaml").read_text() == before
-    with pytest.raises(SceneFault, match="^the exercise does not allow weights"):
+    with pytest.raises(SceneFault, match=r"^the exercise does not allow weights"):
         VERBS["edit"](exercise_scene("02-taints"), {"edit": {"do": "weights", "weights": {}}})
 
 
