@@ -43,7 +43,8 @@ SHOWN = 5
 @click.command(
     cls=GroupedCommand,
     short_help="Run many clusters with many configurations.",
-    epilog="Exit status: 0 every case has its row, 2 an error: some row has one, or wrong input or usage.",
+    epilog="Exit status: 0 every case has its row, 2 an error: some row has one, no case has a pod, or wrong input or "
+    "usage.",
 )
 @partial(cluster_options, name="snapshots")
 @click.option(
