@@ -28,7 +28,7 @@ from kubescheduler.cli.help_groups import GroupedCommand
 from kubescheduler.releases.names import DEFAULT_RELEASE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from clusterstate.manifests.fields import Judgement
     from clusterstate.objects import ClusterObject, Pod
@@ -214,8 +214,7 @@ def compare(
         inputs = attempt(problems, pods.read if mirror is None else partial(_mirrored, mirror, pods), specs)
         if sides is None or inputs is None or tolerated is None or problems:
             raise InputError(problems)
-    if all(spec == specs[0] for spec in specs):
-        remark("the configurations are all the same: nothing but chance could move a pod")
+    remarks(_on_sameness(specs))
     objects, compared = inputs[0], inputs[1][: pods.limit]
     if steps:
         return _steps(objects, compared, specs, preempt=preempt, output=output)
@@ -309,6 +308,11 @@ def _engines_of(
     if problems:
         raise ConfigError(problems)
     return made_sides
+
+
+def _on_sameness(specs: Sequence[EngineSpec]) -> Iterator[str]:
+    if all(spec == specs[0] for spec in specs):
+        yield "the configurations are all the same: nothing but chance could move a pod"
 
 
 def _causes(text: str) -> frozenset[Cause]:
