@@ -25,6 +25,7 @@ from clusterstate.errors import (
     DecodeError,
     InputError,
     KubeSchedulerError,
+    RegistryError,
     StaleDecisionError,
 )
 from kubescheduler import Cluster, Scheduler, migrate, pod
@@ -32,8 +33,10 @@ from kubescheduler.api.scheduler import LazyDecision
 from kubescheduler.core.decision import Decision
 from kubescheduler.core.equal_runs import placed_in_order
 from kubescheduler.core.results import OneAtATime
+from kubescheduler.core.status import Status
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.contract.handle import Handle
+from kubescheduler.framework.plugin_loading import with_plugin
 from kubescheduler.releases import v1_16
 from tests.support.custom.faulty_plugins import KINDS, ErrorKind
 from tests.support.devices import TODAY
@@ -610,3 +613,35 @@ def test_faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str, k
         with pytest.raises(KubeSchedulerError) as raised:
             call()
         assert kind.text in str(raised.value)
+
+
+class Nowhere:
+    """A plugin that no node passes."""
+
+    name = "Nowhere"
+
+    def filter(self, state: Any, pod: Any, node_info: Any) -> Any:
+        """Refuses."""
+        return Status.unschedulable("not here")
+
+
+OWN = {
+    "a class": [Nowhere],
+    "a mapping": {"Nowhere": lambda args, handle: Nowhere()},
+    "with_plugin": [with_plugin("Nowhere", lambda args, handle: Nowhere())],
+}
+
+
+@pytest.mark.parametrize("plugins", OWN.values(), ids=OWN)
+def test_plugins_of_ones_own(plugins: Any) -> None:
+    """Each form that plugins can be given in; a name that is taken is refused."""
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"plugins": {"filter": {"enabled": [{"name": "Nowhere"}]}}}],
+    }
+    there = ks.Cluster(release="1.36").node("a")
+    decision = ks.Scheduler(there, config=config, plugins=plugins).decide({"metadata": {"name": "p"}, "spec": {}})
+    assert "not here" in str(decision.message)
+    with pytest.raises(RegistryError, match="a plugin named NodeName already exists"):
+        ks.Scheduler(there, plugins=[with_plugin("NodeName", lambda args, handle: Nowhere())])

@@ -21,7 +21,7 @@ from kubescheduler.engine.engine_flags import EngineFlags, max_pd_volumes
 from kubescheduler.engine.evaluate_protocol import CONFIGURATION_FIELDS, Scenario
 from kubescheduler.engine.legacy_engine import algorithm_for, algorithm_from_files
 from kubescheduler.engine.spec import EngineSpec, PodScheduler, engine_for
-from kubescheduler.framework.plugin_loading import PluginOption
+from kubescheduler.framework.plugin_loading import with_plugin
 from kubescheduler.releases.lookup import RELEASES, release_named
 from tests.support.build import make_node, make_pod, resources
 from tests.support.references.formulas import hold_to_evidence
@@ -97,7 +97,7 @@ def test_own_plugins_are_told_apart() -> None:
 
     plain = EngineSpec("1.36")
     assert not scheduler_of(plain).has_custom_plugins
-    option = PluginOption("Own", lambda args, handle: Own())
+    option = with_plugin("Own", lambda args, handle: Own())
     unused = EngineSpec("1.36", plugins=(option,))
     assert not scheduler_of(unused).has_custom_plugins
 

@@ -16,7 +16,7 @@ from kubescheduler.engine.framework_engine import FrameworkEngine, unused_plugin
 from kubescheduler.engine.spec import EngineSpec
 from kubescheduler.framework.contract.handle import Handle
 from kubescheduler.framework.contract.profile import Point
-from kubescheduler.framework.plugin_loading import PluginOption
+from kubescheduler.framework.plugin_loading import PluginOption, with_plugin
 from kubescheduler.releases.names import RELEASE_NAMES
 from tests.support.build import make_node, make_pod
 
@@ -246,7 +246,7 @@ declares.points = frozenset({Point.FILTER})  # type: ignore[attr-defined]
 )
 def test_where_own_plugins_take_part(factory: Any, points: set[Point]) -> None:
     """A class says it by its methods, a function by what it makes or declares."""
-    spec = EngineSpec("1.36", plugins=(PluginOption("Picky", factory),))
+    spec = EngineSpec("1.36", plugins=(with_plugin("Picky", factory),))
     assert set(spec.points()["Picky"]) == points
     assert set(spec.points()["NodeName"]) == {Point.FILTER}
 
@@ -265,7 +265,7 @@ def test_plugins_that_are_none() -> None:
 def test_plugins_that_no_profile_enables(tmp_path: Path) -> None:
     """They are known, and a note says that they do nothing."""
     notes: list[str] = []
-    spec = EngineSpec("1.36", plugins=(PluginOption("Picky", makes_picky),))
+    spec = EngineSpec("1.36", plugins=(with_plugin("Picky", makes_picky),))
     engine = spec.engine(notes.append)
     assert notes == ["plugin Picky is known, but no profile enables it; enable it with --config"]
     assert isinstance(engine, FrameworkEngine)
@@ -283,7 +283,7 @@ def test_names_that_are_taken() -> None:
     from clusterstate.errors import RegistryError
 
     with pytest.raises(RegistryError, match="a plugin named NodeName already exists"):
-        EngineSpec("1.36", plugins=(PluginOption("NodeName", makes_picky),)).engine(lambda _: None)
+        EngineSpec("1.36", plugins=(with_plugin("NodeName", makes_picky),)).engine(lambda _: None)
 
 
 @pytest.mark.parametrize("release", ["v1.36", "1.36.2", "v1.36.0-gke.1"])

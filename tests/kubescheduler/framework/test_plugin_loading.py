@@ -13,12 +13,12 @@ import pytest
 from clusterstate.errors import ConfigError, RegistryError
 from kubescheduler.framework import plugin_loading as loading
 from kubescheduler.framework.plugin_loading import (
-    PluginOption,
     Unknown,
     decode_into,
     entry_point_plugins,
     load_factory,
     registry_with,
+    with_plugin,
 )
 from tests.support.deciders import plugin
 
@@ -170,9 +170,9 @@ def make(args: Any, handle: Any) -> Any:
 def test_options() -> None:
     """Plugins are brought along without changing the scheduler's own map."""
     in_tree = {"A": make}
-    registry = registry_with(in_tree, [PluginOption("B", make), PluginOption("C", make)])
+    registry = registry_with(in_tree, [with_plugin("B", make), with_plugin("C", make)])
     assert list(registry) == ["A", "B", "C"]
     assert list(in_tree) == ["A"]
     with pytest.raises(RegistryError) as raised:
-        registry_with(in_tree, [PluginOption("A", make), PluginOption("D", make), PluginOption("D", make)])
+        registry_with(in_tree, [with_plugin("A", make), with_plugin("D", make), with_plugin("D", make)])
     assert raised.value.problems == ("a plugin named A already exists", "a plugin named D already exists")

@@ -16,7 +16,7 @@ from clusterstate.objects import Affinity, Pod
 from kubescheduler.core.status import Status
 from kubescheduler.engine.framework_engine import ProfiledScheduler
 from kubescheduler.engine.spec import EngineSpec, PodScheduler
-from kubescheduler.framework.plugin_loading import PluginOption
+from kubescheduler.framework.plugin_loading import with_plugin
 from kubescheduler.framework.profile_map import order_of
 from kubescheduler.simulation.simulation import Simulation
 from kubescheduler.simulation.simulation_report import Report
@@ -225,7 +225,7 @@ def run(
         "leaderElection": {"leaderElect": False},
         "profiles": [{"schedulerName": "default-scheduler", "plugins": enabled}],
     }
-    spec = EngineSpec(release, plugins=(PluginOption("Custom", factory),), component=component)
+    spec = EngineSpec(release, plugins=(with_plugin("Custom", factory),), component=component)
     cache = ClusterCache.of(cluster, spec.release_view())
     events: list[RunEvent] = []
     report = Simulation(spec.engine(print).scheduler(cache), workload, listen=events.append).run()

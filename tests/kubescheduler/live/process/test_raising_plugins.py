@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kubescheduler.engine.spec import EngineSpec
-from kubescheduler.framework.plugin_loading import PluginOption
+from kubescheduler.framework.plugin_loading import with_plugin
 from tests.support.apiserver import FrontServer
 from tests.support.live.live_cluster import NODES, PODS, a_node, a_pod, running
 
@@ -48,7 +48,7 @@ def document(**profile: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("method", list(POINTS))
 def test_a_plugin_that_raises(api_server: FrontServer, method: str) -> None:
     """The process goes on: it is logged, and the pod is tried again like after any error."""
-    plugin = PluginOption("Mine", raising(method, [1]))
+    plugin = with_plugin("Mine", raising(method, [1]))
     wanted = document(plugins={"multiPoint": {"enabled": [{"name": "Mine"}]}})
     spec = EngineSpec(release="1.36", plugins=(plugin,), component=wanted)
     api_server.storage.create(NODES, "", a_node("n1"))
